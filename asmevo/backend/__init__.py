@@ -1,0 +1,1 @@
+"""From IR to bytes and to behaviour: assembler, writer, emulator, cycle model."""

@@ -1,0 +1,81 @@
+"""A dispatch: one launch of one kernel, resolved to bytes. Read by every backend; written by `verify.launches` from TOML."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A device buffer's initial bytes, shape (n,) uint8. Backends copy it: a dispatch is never changed by a run.
+
+    `defined` is False for outputs, whose initial bytes are poison: reading one before writing it is a fault in strict mode.
+    """
+
+    name: str
+    data: Bytes
+    writable: bool
+    defined: bool = True
+    dtype: str = "u8"
+
+
+@dataclass(frozen=True, slots=True)
+class PointerSlot:
+    """Eight kernarg bytes at `offset` hold the address of `buffers[buffer]` plus `addend`."""
+
+    offset: int
+    buffer: int
+    addend: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """Grid in workgroups, workgroup in work-items, kernarg bytes with pointer slots to fill, and the buffers."""
+
+    name: str
+    kernel: str
+    grid: tuple[int, int, int]
+    workgroup: tuple[int, int, int]
+    kernarg: bytes
+    pointers: tuple[PointerSlot, ...]
+    buffers: tuple[Buffer, ...]
+    dynamic_lds_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What a strict run reports: a stable kind, a sentence, and where.
+
+    Kinds: pending-read, pending-write, uninitialised-register, uninitialised-memory, out-of-bounds, misaligned, race,
+    barrier-divergence, budget, unsupported, trap, bad-control-flow, write-to-readonly.
+    """
+
+    kind: str
+    message: str
+    uid: int
+    offset: int | None
+    wave: int
+    lane: int | None = None
+    workgroup: tuple[int, int, int] = (0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run left: each buffer's final bytes (order of the dispatch), executions of each instruction by uid, faults.
+
+    `approximate` is True when an executed instruction's exact bits are not published (see semantics). `written` tells, for
+    each buffer, which bytes were written, shape (n,) bool.
+    """
+
+    buffers: tuple[Bytes, ...]
+    written: tuple[npt.NDArray[np.bool_], ...]
+    executions: dict[int, int]
+    faults: tuple[Fault, ...]
+    wave_instructions: int
+    approximate: bool
+    seed: int

@@ -1,0 +1,1 @@
+"""The cycle model. What it gives are modelled cycles, never measured time."""

@@ -1,0 +1,132 @@
+"""What every command shares: exit codes, loading, showing verdicts, and turning exceptions into messages."""
+
+from __future__ import annotations
+
+import enum
+import json
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from asmevo.diagnostics import DiagnosticError, Span, fail, printable
+
+if TYPE_CHECKING:
+    from asmevo.frontend.codeobject import CodeObject
+    from asmevo.ir.kernel import Kernel
+    from asmevo.verify.verdict import Verdict
+
+
+class Exit(enum.IntEnum):
+    """Exit codes of all commands."""
+
+    DONE = 0
+    NO = 1
+    BAD_INPUT = 2
+    UNDECIDED = 3
+    BUG = 70
+
+
+class Format(str, enum.Enum):
+    """What is printed on standard output."""
+
+    full = "full"
+    concise = "concise"
+    json = "json"
+
+
+def guarded(body: Callable[[], int], *, show_traceback: bool = False) -> int:
+    """Runs a command and maps what it raises to an exit code; nothing but our own bugs ends with a traceback offered."""
+    try:
+        return body()
+    except DiagnosticError as error:
+        for diagnostic in error.diagnostics:
+            print(diagnostic.render(), file=sys.stderr)
+        return Exit.BAD_INPUT
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return Exit.DONE
+    except Exception as error:
+        if show_traceback:
+            traceback.print_exc()
+        report = _write_reproducer()
+        print(f"internal error: {type(error).__name__}: {printable(str(error))[:400]}", file=sys.stderr)
+        print(f"this is a bug in asmevo; what is needed to repeat it: {report}", file=sys.stderr)
+        print("run again with --traceback for details", file=sys.stderr)
+        return Exit.BUG
+
+
+def _write_reproducer() -> str:
+    from asmevo import __version__
+
+    with tempfile.NamedTemporaryFile("w", prefix="asmevo-bug-", suffix=".txt", delete=False) as file:
+        file.write(f"asmevo {__version__}, Python {sys.version}\narguments: {sys.argv[1:]!r}\n\n{traceback.format_exc()}")
+    return file.name
+
+
+def load_object(path: Path) -> CodeObject:
+    """The code object in a file; `-` is standard input."""
+    from asmevo.frontend.codeobject import load, load_file
+
+    if str(path) == "-":
+        return load(sys.stdin.buffer.read(), "<stdin>")
+    return load_file(path)
+
+
+def load_kernel(path: Path, name: str | None, target: str | None = None) -> tuple[CodeObject, Kernel]:
+    """The object and its kernel as IR. Raises E0112 when `target` is given and the object is for another chip."""
+    from asmevo.frontend.recover import recover
+
+    code_object = load_object(path)
+    if target and code_object.target != target:
+        fail("E0112", f"the object is for {code_object.target}, not {target}", Span(str(path)))
+    return code_object, recover(code_object, name)
+
+
+def verdict_exit(verdict: Verdict) -> Exit:
+    """0 for success, 1 refuted, 2 error, 3 undecided."""
+    from asmevo.verify.verdict import Outcome
+
+    if verdict.outcome.is_success:
+        return Exit.DONE
+    return {Outcome.REFUTED: Exit.NO, Outcome.ERROR: Exit.BAD_INPUT}.get(verdict.outcome, Exit.UNDECIDED)
+
+
+def verdict_dict(verdict: Verdict) -> dict[str, Any]:
+    """The verdict as plain data for JSON."""
+    example = verdict.counterexample
+    return {
+        "outcome": verdict.outcome.value,
+        "reason": verdict.reason,
+        "basis": [
+            {"method": b.method, "outcome": b.outcome.value, "detail": b.detail, "assumptions": list(b.assumptions)}
+            for b in verdict.basis
+        ],
+        "counterexample": None
+        if example is None
+        else {"where": example.where, "before": example.before, "after": example.after, "detail": example.detail},
+    }
+
+
+def show_verdict(verdict: Verdict, output: Format) -> None:
+    """Prints a verdict with its basis, or as JSON."""
+    if output is Format.json:
+        print(json.dumps(verdict_dict(verdict), indent=2))
+        return
+    print(f"verdict: {verdict.outcome.value}" + (f" ({printable(verdict.reason)})" if verdict.reason else ""))
+    if output is Format.concise:
+        return
+    for basis in verdict.basis:
+        print(f"  {basis.method}: {basis.outcome.value}: {printable(basis.detail)}")
+        for assumption in basis.assumptions:
+            print(f"    assumes {printable(assumption)}")
+    if verdict.counterexample:
+        example = verdict.counterexample
+        print(f"  counterexample at {printable(example.where)}: before {example.before}, after {example.after}")
+        if example.detail:
+            print(f"    {printable(example.detail)}")

@@ -1,0 +1,232 @@
+"""Commands that change kernels: opt runs a pipeline, optimize is the main job."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from asmevo.cli.common import Exit, Format, guarded, load_kernel, show_verdict, verdict_exit
+from asmevo.cli.objects import KernelName, OutputFormat, Trace
+from asmevo.diagnostics import Span, fail, printable
+
+if TYPE_CHECKING:
+    from asmevo.passes.manager import PassRun
+    from asmevo.search.records import Optimisation
+
+OptionalInput = Annotated[Path | None, typer.Argument(help="Code object; by default `input` of the settings file.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Where the new object is written.")]
+ConfigFile = Annotated[Path | None, typer.Option("--config", help="Settings file (asmevo.toml).")]
+Sets = Annotated[list[str] | None, typer.Option("--set", help="key=value, over the settings file.")]
+LaunchFile = Annotated[Path | None, typer.Option("--launch", help="Launch file (TOML).")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds this module's commands."""
+    for command in (opt, optimize):
+        app.command()(command)
+
+
+def opt(
+    input: OptionalInput = None,
+    passes: Annotated[str | None, typer.Option("--passes", help='Pipeline, as "waitcnt-relax,nop-trim".')] = None,
+    output_file: Output = None,
+    config: ConfigFile = None,
+    sets: Sets = None,
+    verify: Annotated[str | None, typer.Option("--verify", help="none, static, smt or emulate (needs a launch).")] = None,
+    launch: LaunchFile = None,
+    kernel: KernelName = None,
+    print_after: Annotated[bool, typer.Option("--print-after-change", help="Print the assembly after each change.")] = False,
+    stats: Annotated[bool, typer.Option("--stats", help="Print what each pass counted.")] = False,
+    timing: Annotated[bool, typer.Option("--timing", help="Print how long each pass took.")] = False,
+    remarks: Annotated[bool, typer.Option("--remarks", help="Print what passes did and left alone.")] = False,
+    stop_after: Annotated[int | None, typer.Option("--stop-after", help="Run only the first N passes.", min=0)] = None,
+    output: OutputFormat = Format.full,
+    traceback: Trace = False,
+) -> None:
+    """Run a pass pipeline; the result is written only when it is verified.
+
+    Example: asmevo opt kernel.co --passes "waitcnt-relax,nop-trim" -o new.co
+    """
+
+    def body() -> int:
+        from asmevo.atomic import write_atomically
+        from asmevo.backend.writer import rebuild
+        from asmevo.config import resolve
+        from asmevo.ir.printer import print_kernel
+        from asmevo.passes.manager import PassManager
+        from asmevo.passes.pipeline import parse_pipeline
+        from asmevo.verify.judge import Judge, Level
+        from asmevo.verify.launches import load_launches
+        from asmevo.verify.verdict import Basis, Outcome, Verdict
+
+        resolved = resolve(config, sets or [], {"passes": passes, "verify.level": verify})
+        settings = resolved.settings
+        source = _input_path(input, settings.input, config)
+        code_object, before = load_kernel(source, kernel, settings.target)
+        origin = resolved.locate("passes") if resolved.origins.get("passes") == str(config) else None
+        if origin is not None:
+            origin = Span(origin.file, origin.line, origin.column + 1, origin.length, source=origin.source)
+        pipeline = parse_pipeline(settings.passes, origin)
+
+        def after_each(run: PassRun) -> None:
+            if print_after and run.kept:
+                print(f"; after {run.pass_name}\n{print_kernel(run.kernel)}")
+            if stats:
+                print(f"{run.pass_name}: {dict(run.statistics)}", file=sys.stderr)
+            if timing:
+                print(f"{run.pass_name}: {run.seconds * 1e3:.1f} ms", file=sys.stderr)
+            if remarks:
+                for remark in run.remarks:
+                    print(f"{'missed' if remark.missed else 'done'} [{run.pass_name}] {printable(remark.message)}", file=sys.stderr)
+
+        result = PassManager(pipeline, after_each=after_each, stop_after=stop_after).run(before)
+        if not result.changed:
+            verdict = Verdict(Outcome.IDENTICAL, (Basis("bytes", Outcome.IDENTICAL, "no pass changed anything"),))
+        elif settings.verify.level == "none":
+            verdict = Verdict(Outcome.UNKNOWN, reason="not verified, as asked with verify level none")
+        else:
+            level = Level(settings.verify.level)
+            launch_path = launch or (_beside(config, settings.launch) if settings.launch else None)
+            if level is Level.EMULATE and launch_path is None:
+                fail("E0208", "verify level 'emulate' needs a launch", help="give --launch FILE")
+            dispatches = load_launches(launch_path, before) if level is Level.EMULATE and launch_path else []
+            judge = Judge(level, dispatches, settings.verify.timeout_s, tuple(range(settings.verify.seeds)))
+            verdict = judge(before, result.kernel)
+        unverified_by_choice = settings.verify.level == "none" and result.changed
+        accepted = verdict.outcome.is_success or unverified_by_choice or _static_only(settings.verify.level, verdict)
+        if accepted and output_file is not None:
+            write_atomically(output_file, rebuild(code_object, result.kernel))
+        if output_file is None and output is Format.full and accepted:
+            print(print_kernel(result.kernel))
+        else:
+            show_verdict(verdict, output)
+        return Exit.DONE if accepted else verdict_exit(verdict)
+
+    raise typer.Exit(guarded(body, show_traceback=traceback))
+
+
+def optimize(
+    input: OptionalInput = None,
+    launch: LaunchFile = None,
+    output_file: Output = None,
+    config: ConfigFile = None,
+    sets: Sets = None,
+    budget_s: Annotated[float | None, typer.Option("--budget", help="Wall time of the search, seconds.")] = None,
+    attempts: Annotated[int | None, typer.Option("--attempts", help="Most proposals tried.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of every random choice.")] = None,
+    kernel: KernelName = None,
+    output: OutputFormat = Format.full,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+    traceback: Trace = False,
+) -> None:
+    """Search for a verified and (by the cycle model) faster kernel. Exits with 1 when none was found.
+
+    Example: asmevo optimize k0.co --launch launch.toml -o best.co
+    """
+
+    def body() -> int:
+        from asmevo.atomic import write_atomically
+        from asmevo.backend.writer import rebuild
+        from asmevo.config import resolve
+        from asmevo.search.evidence import evidence
+        from asmevo.search.optimise import Budget, optimise
+        from asmevo.verify.judge import Judge, Level
+        from asmevo.verify.launches import load_launches
+
+        flags = {"search.budget_s": budget_s, "search.attempts": attempts, "search.seed": seed}
+        settings = resolve(config, sets or [], flags).settings
+        source = _input_path(input, settings.input, config)
+        launch_path = launch or (_beside(config, settings.launch) if settings.launch else None)
+        if launch_path is None:
+            fail("E0208", "optimize needs a launch", help="give --launch FILE, or `launch` in the settings file")
+        code_object, original = load_kernel(source, kernel, settings.target)
+        dispatches = load_launches(launch_path, original)
+        search = settings.search
+        judge = Judge(Level.EMULATE, dispatches, settings.verify.timeout_s, tuple(range(settings.verify.seeds)))
+        with _progress(search.attempts, quiet) as tick:
+            result = optimise(
+                original,
+                dispatches,
+                judge,
+                budget=Budget(search.budget_s, search.attempts),
+                seed=search.seed,
+                windows=search.windows,
+                waves_per_simd=settings.timing.waves_per_simd,
+                progress=tick,
+            )
+        report = evidence(result, code_object, search.seed)
+        if result.steps and output_file is not None:
+            data = rebuild(code_object, result.kernel)
+            write_atomically(output_file, data)
+            write_atomically(output_file.with_suffix(output_file.suffix + ".evidence.json"), json.dumps(report, indent=2).encode())
+        if output is Format.json:
+            print(json.dumps(report, indent=2))
+        else:
+            show_optimisation(result, output)
+        return Exit.DONE if result.steps else Exit.NO
+
+    raise typer.Exit(guarded(body, show_traceback=traceback))
+
+
+def show_optimisation(result: Optimisation, output: Format) -> None:
+    """Prints modelled cycles before and after, what was tried, and the verdict's basis."""
+    from collections import Counter
+
+    gain = (result.speedup - 1) * 100
+    print(f"{printable(result.original.name)}: {result.before_cycles:,.0f} -> {result.after_cycles:,.0f} modelled cycles", end="")
+    print(f" ({gain:+.1f} %, modelled, {result.profile.waves_per_simd} wave(s) per SIMD, no device)")
+    counts = Counter(attempt.status.value for attempt in result.attempts)
+    tried = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+    print(f"{len(result.attempts)} attempts in {result.seconds:.1f} s: {tried}" + (" (interrupted)" if result.interrupted else ""))
+    for step in result.steps:
+        print(f"  #{step.attempt.number} {step.attempt.proposer}: {step.attempt.description}: {step.attempt.cycles:,.0f}")
+    if result.verdict is None:
+        print("nothing verified and faster was found; nothing was written")
+    else:
+        show_verdict(result.verdict, output)
+
+
+class _progress:
+    """A progress bar on a terminal's standard error; its value is the callback for the search."""
+
+    def __init__(self, total: int, quiet: bool) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True)
+        columns = (TextColumn("optimize"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[best]}"))
+        self._bar = Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
+        self._task = self._bar.add_task("optimize", total=total, best="")
+
+    def __enter__(self) -> _progress:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def __call__(self, attempt: int, before: float, best: float) -> None:
+        self._bar.update(self._task, completed=attempt, best=f"best {(before / best - 1) * 100 if best else 0:+.1f} % (modelled)")
+
+
+def _static_only(level: str, verdict: object) -> bool:
+    """With `--verify static` the user asked for no more than the static proofs; they have passed when nothing was refuted."""
+    from asmevo.verify.verdict import Outcome, Verdict
+
+    return level == "static" and isinstance(verdict, Verdict) and verdict.outcome is Outcome.UNKNOWN
+
+
+def _input_path(argument: Path | None, setting: str | None, config: Path | None) -> Path:
+    if argument is not None:
+        return argument
+    if setting is None:
+        fail("E0208", "no input was given", help="give a code object, or `input` in the settings file")
+    return _beside(config, setting)
+
+
+def _beside(config: Path | None, name: str) -> Path:
+    return (config.parent if config else Path()) / name

@@ -1,0 +1,175 @@
+"""asmevo.toml: strict settings, and where each value came from.
+
+Order: defaults < file < --set key=value < flag. An unknown key, a wrong type or a value out of range is an error with a caret and
+the nearest name; a missing file is an error, never a default. Secrets are not settings: they live in environment variables.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from asmevo.diagnostics import Span, fail
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class VerifySettings(_Strict):
+    """How hard edits are judged."""
+
+    level: Literal["none", "static", "smt", "emulate"] = Field("smt", description="static < smt < emulate (needs a launch)")
+    timeout_s: float = Field(5.0, gt=0, le=3600, description="z3 budget for one window, seconds")
+    seeds: int = Field(2, ge=1, le=1000, description="wave orders tried in strict emulation")
+
+
+class SearchSettings(_Strict):
+    """The budget and seed of `optimize`."""
+
+    budget_s: float = Field(60.0, gt=0, description="wall time of the search, seconds")
+    attempts: int = Field(200, ge=0, description="most proposals tried")
+    seed: int = Field(0, ge=0, description="seed of every random choice")
+    windows: int = Field(4, ge=1, le=64, description="hot windows considered")
+
+
+class TimingSettings(_Strict):
+    """The cycle model's machine."""
+
+    chip: Literal["mi300x"] = Field("mi300x", description="parameter set of the cycle model")
+    waves_per_simd: int | None = Field(None, ge=1, le=8, description="resident waves; by default what the kernel's size allows")
+
+
+class Settings(_Strict):
+    """Everything in asmevo.toml."""
+
+    version: Literal[1] = 1
+    target: str | None = Field(None, description="refuse objects for another chip")
+    input: str | None = Field(None, description="code object, relative to the file")
+    launch: str | None = Field(None, description="launch file, relative to the file")
+    passes: str = Field("list-schedule,waitcnt-relax,nop-trim", description="pass pipeline, the same text as --passes")
+    verify: VerifySettings = Field(default_factory=lambda: VerifySettings())
+    search: SearchSettings = Field(default_factory=lambda: SearchSettings())
+    timing: TimingSettings = Field(default_factory=lambda: TimingSettings())
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedSettings:
+    """Settings with each dotted key's origin: "default", "FILE", "--set" or a flag's name."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+    path: Path | None = None
+    text: str = ""
+
+    def locate(self, key: str) -> Span | None:
+        """Where the file sets `key`'s value, for carets; None when it came from elsewhere."""
+        return _locate(key, self.text, str(self.path)) if self.path else None
+
+
+def resolve(path: Path | None, sets: Sequence[str] = (), flags: Mapping[str, Any] | None = None) -> ResolvedSettings:
+    """Settings from `path`, `key=value` texts and flags (dotted key to value, None: not given). Raises E0207 to E0211."""
+    text, tree = _read(path)
+    origins: dict[str, str] = {key: str(path) for key in _leaves(tree)}
+    for item in sets:
+        key, separator, value = item.partition("=")
+        if not separator:
+            fail("E0208", f"'{item}' is not key=value", help="write --set search.seed=7")
+        _put(tree, key.strip(), _value(value.strip()))
+        origins[key.strip()] = "--set"
+    for key, value in (flags or {}).items():
+        if value is not None:
+            _put(tree, key, value)
+            origins[key] = "--" + key.rsplit(".", 1)[-1].replace("_", "-")
+    try:
+        settings = Settings.model_validate(tree)
+    except ValidationError as error:
+        _explain(error, text, path, origins)
+    for key in _leaves(settings.model_dump()):
+        origins.setdefault(key, "default")
+    return ResolvedSettings(settings, origins, path, text)
+
+
+def _read(path: Path | None) -> tuple[str, dict[str, Any]]:
+    if path is None:
+        return "", {}
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        fail("E0207", f"cannot read configuration '{path}': {error}", Span(str(path)))
+    try:
+        return text, tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r"line (\d+), column (\d+)", str(error))
+        line, column = (int(place[1]), int(place[2])) if place else (1, 1)
+        lines = text.splitlines() or [""]
+        source = lines[min(line, len(lines)) - 1]
+        fail("E0209", f"not valid TOML: {error}", Span(str(path), line, column, source=source))
+
+
+def _explain(error: ValidationError, text: str, path: Path | None, origins: Mapping[str, str]) -> Any:
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"])
+    span = _locate(key, text, str(path)) if path and origins.get(key, str(path)) == str(path) else Span(origins.get(key, "--set"))
+    if first["type"] == "extra_forbidden":
+        parent = first["loc"][:-1]
+        model: type[BaseModel] = Settings
+        for part in parent:
+            annotation = model.model_fields[str(part)].annotation
+            assert annotation is not None
+            model = annotation
+        names = list(model.model_fields)
+        near = difflib.get_close_matches(str(first["loc"][-1]), names, n=1)
+        where = f"known here: {', '.join(names)}"
+        fail("E0210", f"unknown setting '{key}'", span, f"did you mean '{near[0]}'? {where}" if near else where)
+    fail("E0211", f"setting '{key}': {first['msg'][:1].lower()}{first['msg'][1:]}, not {first['input']!r}", span)
+
+
+def _locate(key: str, text: str, file: str) -> Span:
+    """The value of a dotted key in TOML text, found by section and name (the TOML reader keeps no positions)."""
+    section, _, name = key.rpartition(".")
+    current = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        header = re.match(r"\s*\[([^\[\]]+)\]", line)
+        if header:
+            current = header[1].strip()
+            continue
+        match = re.match(rf"\s*{re.escape(name)}\s*=\s*(.*?)\s*(#.*)?$", line)
+        if current == section and match:
+            return Span(file, number, match.start(1) + 1, max(len(match[1]), 1), source=line)
+    return Span(file)
+
+
+def _leaves(tree: Mapping[str, Any], prefix: str = "") -> list[str]:
+    keys: list[str] = []
+    for name, value in tree.items():
+        keys += _leaves(value, f"{prefix}{name}.") if isinstance(value, Mapping) else [f"{prefix}{name}"]
+    return keys
+
+
+def _put(tree: dict[str, Any], key: str, value: Any) -> None:
+    *sections, name = key.split(".")
+    for section in sections:
+        tree = tree.setdefault(section, {})
+        if not isinstance(tree, dict):
+            fail("E0208", f"'{key}' names a setting inside '{section}', which is a value")
+    tree[name] = value
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

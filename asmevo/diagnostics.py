@@ -1,0 +1,94 @@
+"""Diagnostics: what every part of AsmEvo says when its input is wrong.
+
+Owns the span, the diagnostic and how both are shown. It must not know any other part of AsmEvo.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import NoReturn
+
+
+class Severity(enum.Enum):
+    """How bad a diagnostic is, worst last."""
+
+    NOTE = "note"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where something stands: a text position (1-based line and column), or a byte offset in an object.
+
+    `line` is 0 when only `offset` is known; `length` is in columns or bytes.
+    """
+
+    file: str
+    line: int = 0
+    column: int = 0
+    length: int = 1
+    offset: int | None = None
+    source: str | None = None
+    """The text of the line, shown with a caret under it; None when there is no text."""
+
+    def __str__(self) -> str:
+        if self.line:
+            return f"{self.file}:{self.line}:{self.column}"
+        return self.file if self.offset is None else f"{self.file}+0x{self.offset:x}"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One thing to tell: a stable code (E0101), a message in lower case, a place, and what to do about it.
+
+    Families: E01 input, E02 configuration and pipeline, E03 IR invariant, E04 pass, E05 verify, E06 toolchain, E07 GPU.
+    """
+
+    code: str
+    message: str
+    span: Span | None = None
+    help: str | None = None
+    severity: Severity = Severity.ERROR
+
+    def concise(self) -> str:
+        """One line: `file:line:col: error[E0203]: message`."""
+        head = f"{self.span}: " if self.span else ""
+        return f"{head}{self.severity.value}[{self.code}]: {printable(self.message)}"
+
+    def render(self) -> str:
+        """The full form, with the source line and carets where there is text."""
+        lines = [f"{self.severity.value}[{self.code}]: {printable(self.message)}"]
+        if self.span:
+            lines.append(f" --> {printable(str(self.span))}")
+            if self.span.source is not None and self.span.line:
+                gutter = str(self.span.line)
+                pad = " " * len(gutter)
+                column = max(self.span.column, 1)
+                lines += [
+                    f"{pad} |",
+                    f"{gutter} | {printable(self.span.source)}",
+                    f"{pad} | {' ' * (column - 1)}{'^' * max(self.span.length, 1)}",
+                ]
+        if self.help:
+            lines.append(f"help: {printable(self.help)}")
+        return "\n".join(lines)
+
+
+class DiagnosticError(Exception):
+    """Raised for bad input, option, configuration, tool or device; the command line shows it and exits with 2."""
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        self.diagnostics = diagnostics
+        super().__init__("; ".join(d.concise() for d in diagnostics))
+
+
+def fail(code: str, message: str, span: Span | None = None, help: str | None = None) -> NoReturn:
+    """Raises a DiagnosticError with one error."""
+    raise DiagnosticError(Diagnostic(code, message, span, help))
+
+
+def printable(text: str) -> str:
+    """`text` with control characters escaped: names from an object must not drive a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,0 +1,1 @@
+"""From bytes or text to IR: code objects, descriptors, metadata, disassembly, parsing, lowering."""

@@ -1,0 +1,255 @@
+"""One line of assembly to one instruction.
+
+Owns the two routes to it, which must agree: the grammar, and templates of line shapes seen before. Statements other than
+instructions are in `source`; what a tree means is in `template`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple, NoReturn, cast
+
+from lark import Lark, Token, Tree
+from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
+
+from asmevo.diagnostics import Diagnostic, DiagnosticError, Span
+from asmevo.frontend.modifiers import MODIFIER_NAMES, offset_range
+from asmevo.frontend.template import LineError, Template, compile_template
+from asmevo.ir import isa
+from asmevo.ir.instruction import Immediate, Instruction, Modifier, Operand, WaitCounts
+from asmevo.ir.isa.model import OpcodeDef
+from asmevo.ir.registers import SPECIAL_NAMES
+from asmevo.ir.symbols import NAMED_SOURCES
+from asmevo.resources import grammar
+
+_HOLE = re.compile(r"((?<=\b[sva])\d+\b|(?<=\bL_)[0-9a-f]+\b|(?<!\.)\b(?:0x[0-9a-fA-F]+|\d+)\b(?!\.))")
+"""The numbers of a line: register numbers, constants and the addresses in labels of recovered code."""
+
+_MEMO_LINES = 1 << 16
+_RAW = ".long"
+
+
+class Parts(NamedTuple):
+    """What a line says: an instruction without its place."""
+
+    mnemonic: str
+    operands: tuple[Operand, ...]
+    modifiers: tuple[Modifier, ...]
+    definition: OpcodeDef | None
+
+
+def parse_line(text: str, span: Span | None = None, *, allow_opaque: bool = False) -> Instruction:
+    """The instruction that a line of assembly (no label, no comment) stands for, with its definition.
+
+    `span` is where the line stands; its column is that of the text's first character. An opcode without a definition is an
+    error unless `allow_opaque`, which gives an instruction whose `definition` is None.
+
+    Raises: DiagnosticError E0121 (syntax), E0122 (unknown opcode), E0123 (unknown operand word), E0124 (operand form), E0125
+    (register), E0126 (constant), E0127 (modifier), E0128 (operand count).
+    """
+    parts = line_parser().parse(text, span, allow_opaque=allow_opaque)
+    return Instruction(*parts, span=span)
+
+
+@lru_cache(maxsize=1)
+def line_parser() -> LineParser:
+    """The shared parser; its memory only saves time and never changes a result."""
+    return LineParser()
+
+
+@lru_cache(maxsize=1)
+def lark_parser() -> Lark:
+    """The LALR parser of grammars/amdgcn.lark."""
+    return Lark(
+        grammar("amdgcn.lark"),
+        parser="lalr",
+        lexer="contextual",
+        start=["statement", "instruction"],
+        maybe_placeholders=False,
+    )
+
+
+class LineParser:
+    """Parses lines, remembering the lines and the shapes it has seen."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, Parts] = {}
+        self._templates: dict[str, tuple[Template, OpcodeDef | None]] = {}
+
+    def parse(self, text: str, span: Span | None = None, *, allow_opaque: bool = False) -> Parts:
+        """The parts of a line; see `parse_line`."""
+        parts = self._lines.get(text)
+        if parts is None:
+            parts = self._from_shape(text) or self.parse_with_grammar(text, span)
+            if len(self._lines) >= _MEMO_LINES:
+                self._lines.clear()
+            self._lines[text] = parts
+        if parts.definition is None and not allow_opaque and parts.mnemonic != _RAW:
+            self._refuse_opaque(text, span)
+        return parts
+
+    def parse_with_grammar(self, text: str, span: Span | None = None) -> Parts:
+        """The parts of a line by the grammar alone; remembers the line's shape."""
+        literals = _HOLE.split(text)
+        template, definition = self._compile(text, span)
+        if template.is_complete:
+            if len(self._templates) >= _MEMO_LINES:
+                self._templates.clear()
+            self._templates["#".join(literals[::2])] = template, definition
+        try:
+            return _finish(template, literals[1::2], definition)
+        except LineError as error:
+            _fail(error, text, span)
+
+    def _from_shape(self, text: str) -> Parts | None:
+        pieces = _HOLE.split(text)
+        known = self._templates.get("#".join(pieces[::2]))
+        if known is None:
+            return None
+        template, definition = known
+        try:
+            return _finish(template, pieces[1::2], definition)
+        except LineError:
+            # Carets belong to the line the template came from: the grammar finds the error again, at its place in this line.
+            return None
+
+    def _compile(self, text: str, span: Span | None) -> tuple[Template, OpcodeDef | None]:
+        holes = {match.span(): index for index, match in enumerate(_HOLE.finditer(text))}
+        try:
+            tree = cast("Tree[Token]", lark_parser().parse(text, start="instruction"))
+        except UnexpectedInput as error:
+            _syntax_error(error, text, span)
+        mnemonic = str(tree.children[0])
+        try:
+            template = compile_template(tree, holes, takes_labels=_takes_labels(mnemonic))
+        except LineError as error:
+            _fail(error, text, span)
+        return template, isa.resolve(mnemonic, len(template.operands), template.modifier_names)
+
+    def _refuse_opaque(self, text: str, span: Span | None) -> NoReturn:
+        template, _ = self._compile(text, span)
+        variants = isa.variants(template.mnemonic)
+        _fail(_wrong_count(template, variants) if variants else _unknown_mnemonic(template), text, span)
+
+
+def _finish(template: Template, holes: list[str], definition: OpcodeDef | None) -> Parts:
+    operands, modifiers = template.fill(holes)
+    mnemonic = template.mnemonic
+    if definition is not None:
+        for modifier in modifiers:
+            if modifier.name == "offset":
+                _check_offset(modifier, definition)
+    if mnemonic == "s_waitcnt" and len(operands) == 1 and isinstance(operands[0], Immediate):
+        operands = (_wait_counts(operands[0].value),)
+    return Parts(mnemonic, operands, modifiers, definition)
+
+
+def _wait_counts(field: int) -> WaitCounts:
+    vmcnt, expcnt, lgkmcnt = field & 15 | (field >> 14 & 3) << 4, field >> 4 & 7, field >> 8 & 15
+    return WaitCounts(
+        vmcnt if vmcnt < 63 else None,
+        expcnt if expcnt < 7 else None,
+        lgkmcnt if lgkmcnt < 15 else None,
+    )
+
+
+def _takes_labels(mnemonic: str) -> bool:
+    return mnemonic.startswith(("s_branch", "s_cbranch_", "s_call_"))
+
+
+def _check_offset(modifier: Modifier, definition: OpcodeDef) -> None:
+    allowed = offset_range(definition.family)
+    if allowed is None:
+        raise LineError("E0127", f"{definition.mnemonic} has no offset")
+    if modifier.value not in allowed:
+        raise LineError("E0127", f"offset:{modifier.value} is out of range: {allowed[0]} to {allowed[-1]}")
+
+
+def _wrong_count(template: Template, variants: Sequence[OpcodeDef]) -> LineError:
+    given = len(template.operands)
+    wanted = " or ".join(dict.fromkeys(_operand_list(definition) for definition in variants))
+    most = max(len(definition.operands) for definition in variants)
+    token = template.operand_tokens[most] if given > most else template.mnemonic_token
+    return LineError("E0128", f"{template.mnemonic} takes {wanted}, {given} given", token or template.mnemonic_token)
+
+
+def _operand_list(definition: OpcodeDef) -> str:
+    names = ", ".join(operand.name for operand in definition.operands)
+    count = len(definition.operands)
+    return f"{count} {'operand' if count == 1 else 'operands'}{f' ({names})' if names else ''}"
+
+
+def _unknown_mnemonic(template: Template) -> LineError:
+    mnemonic = template.mnemonic
+    base = isa.base_mnemonic(mnemonic)
+    near = difflib.get_close_matches(base, list(isa.definitions()), n=1, cutoff=0.6)
+    suggestion = f"did you mean '{near[0]}{mnemonic[len(base) :]}'?" if near else None
+    return LineError("E0122", f"unknown opcode '{mnemonic}'", template.mnemonic_token, suggestion)
+
+
+def _fail(error: LineError, text: str, span: Span | None) -> NoReturn:
+    token, help_text = error.token, error.help
+    if help_text is None and token is not None:
+        help_text = _nearest(error.code, str(token))
+    start = token.start_pos if token is not None and token.start_pos is not None else 0
+    length = len(token) if token is not None else len(text)
+    raise DiagnosticError(Diagnostic(error.code, error.message, place(text, span, start, length), help_text))
+
+
+def _nearest(code: str, word: str) -> str | None:
+    pools: dict[str, Iterable[str]] = {"E0123": (*SPECIAL_NAMES, *NAMED_SOURCES), "E0127": MODIFIER_NAMES}
+    if code not in pools or word in pools[code]:
+        return None
+    near = difflib.get_close_matches(word, list(pools[code]), n=1)
+    return f"did you mean '{near[0]}'?" if near else None
+
+
+def place(text: str, span: Span | None, start: int, length: int) -> Span:
+    """The span of `length` characters from `start` of a line that stands at `span`."""
+    if span is None:
+        return Span("<line>", 1, start + 1, length, source=text)
+    if not span.line:
+        return Span(span.file, 1, start + 1, length, span.offset, text)
+    source = span.source if span.source is not None else text
+    return Span(span.file, span.line, max(span.column, 1) + start, length, span.offset, source)
+
+
+def _syntax_error(error: UnexpectedInput, text: str, span: Span | None) -> NoReturn:
+    if isinstance(error, UnexpectedToken) and error.token.type != "$END":
+        start, length, found = error.token.start_pos or 0, len(error.token), f"'{error.token}'"
+    elif isinstance(error, UnexpectedCharacters):
+        start = error.pos_in_stream or 0
+        length, found = 1, f"'{text[start : start + 1]}'"
+    else:
+        start, length, found = len(text.rstrip()), 1, "the end of the line"
+    expected = error.expected if isinstance(error, UnexpectedToken | UnexpectedEOF) else getattr(error, "allowed", None)
+    raise DiagnosticError(Diagnostic("E0121", f"unexpected {found}", place(text, span, start, length), _expected(expected)))
+
+
+_TOKEN_WORDS = {
+    "MNEMONIC": "an opcode",
+    "REG": "a register",
+    "FILE": "a register range",
+    "INT": "a number",
+    "FLOAT": "a number",
+    "NAME": "a name",
+    "FLAG": "a modifier",
+    "KEY": "a modifier",
+    "COMMA": "','",
+    "RSQB": "']'",
+    "RPAR": "')'",
+    "COLON": "':'",
+    "VBAR": "'|'",
+    "STRING": "a string",
+    "$END": "the end of the line",
+}
+
+
+def _expected(tokens: Iterable[str] | None) -> str | None:
+    words = sorted({_TOKEN_WORDS[token] for token in tokens or () if token in _TOKEN_WORDS})
+    if not words:
+        return None
+    return f"write {' or '.join([', '.join(words[:-1]), words[-1]] if len(words) > 1 else words)} here"

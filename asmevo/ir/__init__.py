@@ -1,0 +1,1 @@
+"""The kernel as plain data, and the one door through which it changes."""

@@ -1,0 +1,1 @@
+"""Read-only facts derived from a kernel, cached by the manager."""

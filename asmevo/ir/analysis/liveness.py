@@ -1,0 +1,135 @@
+"""Which registers are still needed.
+
+Owns backward liveness over units. Lanes that EXEC switches off keep their VGPR values, so a VGPR write under EXEC does not end
+the old value's life there. The analysis therefore follows two sets: units needed in lanes that are active at a point, and units
+needed in lanes that are not. A write ends a life in active lanes only; an EXEC change moves lanes between the sets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from asmevo.ir.analysis.exec_full import ExecChange, exec_change
+from asmevo.ir.analysis.facts import ALL_UNITS, EffectsTable, active_kills, all_lane_kills, leaves_unseen, reads_any_lane
+from asmevo.ir.analysis.flow import Flow
+from asmevo.ir.analysis.manager import AnalysisManager
+from asmevo.ir.effects import Effects
+from asmevo.ir.instruction import Instruction
+from asmevo.ir.kernel import Block, Kernel
+from asmevo.ir.registers import VECTOR_MASK
+
+Sets = tuple[int, int]
+"""(needed in active lanes, needed in inactive lanes); scalar units stand in the first only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Liveness:
+    """Live units as sets (see `ir.registers`), by block label and by position.
+
+    A block that leaves the kernel in a way not understood (an indirect branch; no successor and no s_endpgm) has everything live at its end.
+    """
+
+    live_in: dict[str, int]
+    live_out: dict[str, int]
+    _outs: dict[str, Sets]
+    _blocks: dict[str, Block]
+    _effects: dict[str, tuple[Effects, ...]]
+    _positions: dict[str, tuple[Sets, ...]] = field(default_factory=dict[str, tuple[Sets, ...]])
+
+    @classmethod
+    def compute(cls, kernel: Kernel, manager: AnalysisManager) -> Liveness:
+        """Liveness of `kernel`, with nothing stated about EXEC at entry."""
+        del kernel
+        flow, table = manager.get(Flow), manager.get(EffectsTable)
+        steps = {
+            label: tuple(_Step.of(i, e) for i, e in zip(block.instructions, table.by_block[label], strict=True))
+            for label, block in flow.blocks.items()
+        }
+        ins: dict[str, Sets] = dict.fromkeys(flow.blocks, (0, 0))
+        outs: dict[str, Sets] = {label: _leaving(block) for label, block in flow.blocks.items()}
+        pending = list(flow.order)
+        queued = set(pending)
+        while pending:
+            label = pending.pop()
+            queued.discard(label)
+            active, inactive = outs[label]
+            for successor in flow.successors[label]:
+                active, inactive = active | ins[successor][0], inactive | ins[successor][1]
+            outs[label] = (active, inactive)
+            for step in reversed(steps[label]):
+                active, inactive = step.before(active, inactive)
+            if (active, inactive) != ins[label]:
+                ins[label] = (active, inactive)
+                fresh = [source for source in flow.predecessors[label] if source not in queued]
+                queued.update(fresh)
+                pending.extend(fresh)
+        return cls(
+            {label: a | b for label, (a, b) in ins.items()},
+            {label: a | b for label, (a, b) in outs.items()},
+            outs,
+            flow.blocks,
+            table.by_block,
+        )
+
+    def live_after(self, label: str, index: int) -> int:
+        """Units needed after instruction `index` of the block, in any lane. A register outside it is free there."""
+        active, inactive = self._after(label)[index]
+        return active | inactive
+
+    def live_after_in_active_lanes(self, label: str, index: int) -> int:
+        """Units needed after the instruction in lanes active there: a plain VALU result outside it is dead."""
+        return self._after(label)[index][0]
+
+    def live_before(self, label: str, index: int) -> int:
+        """Units needed just before instruction `index`."""
+        return self.live_in[label] if index == 0 else self.live_after(label, index - 1)
+
+    def _after(self, label: str) -> tuple[Sets, ...]:
+        known = self._positions.get(label)
+        if known is None:
+            active, inactive = self._outs[label]
+            sets: list[Sets] = []
+            for instruction, effect in zip(
+                reversed(self._blocks[label].instructions), reversed(self._effects[label]), strict=True
+            ):
+                sets.append((active, inactive))
+                active, inactive = _Step.of(instruction, effect).before(active, inactive)
+            known = self._positions[label] = tuple(reversed(sets))
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    reads: int
+    reads_inactive: int
+    kills: int
+    kills_inactive: int
+    change: ExecChange
+
+    @classmethod
+    def of(cls, instruction: Instruction, effect: Effects) -> _Step:
+        return cls(
+            effect.reads,
+            effect.reads & VECTOR_MASK if reads_any_lane(instruction) else 0,
+            active_kills(instruction, effect),
+            all_lane_kills(instruction, effect) & VECTOR_MASK,
+            exec_change(instruction, effect),
+        )
+
+    def before(self, active: int, inactive: int) -> Sets:
+        change = self.change
+        vector = active & VECTOR_MASK
+        if change is ExecChange.FULL:
+            inactive = vector
+        elif change is ExecChange.NARROW:
+            active |= inactive
+        elif change is ExecChange.WIDEN:
+            inactive |= vector
+        elif change is ExecChange.ANY:
+            active |= inactive
+            inactive |= vector
+        return active & ~self.kills | self.reads, inactive & ~self.kills_inactive | self.reads_inactive
+
+
+def _leaving(block: Block) -> Sets:
+    return (ALL_UNITS, VECTOR_MASK) if leaves_unseen(block) else (0, 0)

@@ -1,0 +1,210 @@
+"""Which waits the code needs: a forward fixpoint over the wait counters, as LLVM's wait insertion does it.
+
+Owns the walk over the block graph and the questions asked of it. What one point's counters mean is in `brackets`; the independent
+check in `verify` shares nothing with this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from asmevo.ir.analysis.brackets import CAPACITY, Brackets, Event, Pending, Use, ages, event_of, register_use, sharing_use
+from asmevo.ir.analysis.facts import EffectsTable, leaves_unseen
+from asmevo.ir.analysis.flow import Flow
+from asmevo.ir.analysis.manager import AnalysisManager
+from asmevo.ir.instruction import WaitCounts
+from asmevo.ir.isa.model import Counter
+from asmevo.ir.kernel import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One instruction as the counters see it."""
+
+    event: Event
+    use: Use
+    sharing: int
+
+
+@dataclass(slots=True)
+class WaitState:
+    """The wait counters at every block entry, with every wait as it stands."""
+
+    flow: Flow
+    rows: dict[str, list[Row]]
+    entries: dict[str, Brackets]
+
+    @classmethod
+    def compute(cls, kernel: Kernel, manager: AnalysisManager) -> WaitState:
+        """The fixpoint over `kernel`; nothing is outstanding where waves start."""
+        del kernel
+        flow, table = manager.get(Flow), manager.get(EffectsTable)
+        rows = {
+            label: [
+                Row(event_of(i, e), register_use(i, e), sharing_use(i))
+                for i, e in zip(block.instructions, table.by_block[label], strict=True)
+            ]
+            for label, block in flow.blocks.items()
+        }
+        state = cls(flow, rows, dict.fromkeys(flow.blocks, Brackets()))
+        state.settle(flow.order)
+        return state
+
+    def settle(self, start: Iterable[str]) -> None:
+        """Carries the states of the blocks in `start` forward until nothing changes. States only grow."""
+        position = {label: rank for rank, label in enumerate(self.flow.order)}
+        pending = set(start)
+        while pending:
+            label = min(pending, key=position.__getitem__)
+            pending.discard(label)
+            leaving = self.before(label, len(self.rows[label]))
+            for successor in self.flow.successors[label]:
+                joined = self.entries[successor].joined(leaving)
+                if joined != self.entries[successor]:
+                    self.entries[successor] = joined
+                    pending.add(successor)
+
+    def before(self, label: str, index: int) -> Brackets:
+        """The counters just before instruction `index` of the block (its length: at the end)."""
+        state = self.entries[label]
+        for row in self.rows[label][:index]:
+            if row.event != _NO_EVENT:
+                state = state.after(row.event)
+        return state
+
+    def walk(self, label: str) -> Iterable[tuple[Row, Brackets]]:
+        """Each instruction's row of a block with the counters just before it."""
+        state = self.entries[label]
+        for row in self.rows[label]:
+            yield row, state
+            if row.event != _NO_EVENT:
+                state = state.after(row.event)
+
+    def required_before(self, label: str, index: int) -> WaitCounts:
+        """The weakest wait that must still happen before the instruction; all None when its registers are covered.
+
+        On code that is right it is all None everywhere. A field says how many events may stay outstanding.
+        """
+        return self.before(label, index).needed(self.rows[label][index].use)
+
+    def missing(self) -> list[tuple[str, int, WaitCounts]]:
+        """(label, index, wait that is missing) of each reachable instruction whose registers may be outstanding."""
+        found: list[tuple[str, int, WaitCounts]] = []
+        for label in self.flow.order:
+            if label not in self.flow.reachable:
+                continue
+            for index, (row, state) in enumerate(self.walk(label)):
+                needed = state.needed(row.use)
+                if needed.vmcnt is not None or needed.lgkmcnt is not None:
+                    found.append((label, index, needed))
+        return found
+
+    def pending_units(self, label: str, index: int) -> int:
+        """Registers that may be outstanding just before the instruction, as a unit set."""
+        return self.before(label, index).pending_units
+
+
+_NO_EVENT = Event()
+
+
+@dataclass(frozen=True, slots=True)
+class WaitNeeds:
+    """For each s_waitcnt, by uid and (label, index), the weakest counts that keep every use covered on every path.
+
+    The counts hold together: all waits may be changed at once. A wait with all counts None may be removed. Also kept is what
+    sharing may rely on (see `brackets.sharing_use`). Waits in unreachable or frozen blocks stay as they are.
+    """
+
+    by_site: dict[tuple[str, int], WaitCounts]
+
+    @classmethod
+    def compute(cls, kernel: Kernel, manager: AnalysisManager) -> WaitNeeds:
+        """Relaxes one wait after another, each with the earlier ones already relaxed."""
+        state = WaitState.compute(kernel, manager)
+        unseen = frozenset(block.label for block in kernel.blocks if leaves_unseen(block))
+        frozen = frozenset(block.label for block in kernel.blocks if block.frozen)
+        found: dict[tuple[str, int], WaitCounts] = {}
+        for label in state.flow.order:
+            for index, row in enumerate(state.rows[label]):
+                wait = row.event.wait
+                if wait is None:
+                    continue
+                weakest = wait
+                if label in state.flow.reachable and label not in frozen:
+                    weakest = _weakest(state, unseen, label, index, wait)
+                found[label, index] = weakest
+                if weakest != wait:
+                    state.rows[label][index] = Row(Event(wait=weakest), row.use, row.sharing)
+                    state.settle((label,))
+        return cls(found)
+
+
+def _weakest(state: WaitState, unseen: frozenset[str], label: str, index: int, wait: WaitCounts) -> WaitCounts:
+    before = state.before(label, index)
+    vmcnt = _Walk(state, unseen, Counter.VMCNT, before.vmcnt, wait.vmcnt).weakest(label, index)
+    lgkmcnt = _Walk(state, unseen, Counter.LGKMCNT, before.lgkmcnt, wait.lgkmcnt).weakest(label, index)
+    return WaitCounts(vmcnt, wait.expcnt, lgkmcnt)
+
+
+class _Walk:
+    """Follows what one wait completes along every path until another wait completes it too or something relies on it."""
+
+    def __init__(self, state: WaitState, unseen: frozenset[str], counter: Counter, pending: Pending, count: int | None) -> None:
+        self._state = state
+        self._unseen = unseen
+        self._vm = counter is Counter.VMCNT
+        self._capacity = CAPACITY[counter]
+        self._entries = dict(ages(pending, count, self._capacity))
+        self._ordered = pending.in_order
+        self._floor = count
+        self._need: int | None = None
+
+    def weakest(self, label: str, index: int) -> int | None:
+        """The weakest count in place of the wait at this point."""
+        visited: dict[tuple[str, int], int] = {}
+        pending = [(label, index + 1, tuple(self._entries), 0)]
+        while pending:
+            block, start, alive, newer = pending.pop()
+            alive, newer = self._through(block, start, alive, newer)
+            if not alive:
+                continue
+            if block in self._unseen:
+                self._rely(alive)
+                continue
+            for successor in self._state.flow.successors[block]:
+                fresh = tuple(age for age in alive if visited.get((successor, age), self._capacity + 1) > newer)
+                if fresh:
+                    visited.update({(successor, age): newer for age in fresh})
+                    pending.append((successor, 0, fresh, newer))
+        if self._need is None:
+            return None
+        return max(self._need, self._floor or 0) if self._ordered else 0
+
+    def _through(self, label: str, start: int, alive: tuple[int, ...], newer: int) -> tuple[tuple[int, ...], int]:
+        for row in self._state.rows[label][start:]:
+            touched = (row.use.vmcnt if self._vm else row.use.lgkmcnt) | row.sharing
+            relied = tuple(age for age in alive if self._entries[age] & touched)
+            if relied:
+                self._rely(relied)
+                alive = tuple(age for age in alive if age not in relied)
+            event = row.event
+            if event.wait is not None:
+                alive = self._after_wait(event.wait.vmcnt if self._vm else event.wait.lgkmcnt, alive, newer)
+            elif (event.vmcnt if self._vm else event.lgkmcnt).value:
+                newer = min(newer + 1, self._capacity)
+                # Another stream on the counter makes any later wait above zero worthless for what is outstanding.
+            if not alive:
+                break
+        return alive, newer
+
+    def _after_wait(self, count: int | None, alive: tuple[int, ...], newer: int) -> tuple[int, ...]:
+        if count is None or count >= self._capacity:
+            return alive
+        if count == 0:
+            return ()
+        return tuple(age for age in alive if min(age + newer, self._capacity - 1) < count)
+
+    def _rely(self, relied: tuple[int, ...]) -> None:
+        oldest_needed = min(relied)
+        self._need = oldest_needed if self._need is None else min(self._need, oldest_needed)

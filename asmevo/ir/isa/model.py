@@ -1,0 +1,144 @@
+"""The shape of one opcode's facts. The facts themselves stand in the family files beside this one.
+
+One definition an opcode: the parser, printer, liveness, waits, hazards, timing, proof and emulator all read it from here.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class Role(enum.Enum):
+    """What an instruction does with an operand."""
+
+    READ = "read"
+    WRITE = "write"
+    READ_WRITE = "read-write"
+
+
+class Family(enum.Enum):
+    """The encoding family, as the manual groups opcodes."""
+
+    SOP1 = "sop1"
+    SOP2 = "sop2"
+    SOPK = "sopk"
+    SOPC = "sopc"
+    SOPP = "sopp"
+    SMEM = "smem"
+    VOP1 = "vop1"
+    VOP2 = "vop2"
+    VOP3 = "vop3"
+    VOP3P = "vop3p"
+    VOPC = "vopc"
+    MATRIX = "matrix"
+    DS = "ds"
+    MUBUF = "mubuf"
+    MTBUF = "mtbuf"
+    FLAT = "flat"
+    GLOBAL = "global"
+    SCRATCH = "scratch"
+
+
+class IssueClass(enum.Enum):
+    """Which unit an instruction issues to; the cycle model and the hazard tables speak of these."""
+
+    SALU = "salu"
+    VALU = "valu"
+    TRANS = "trans"
+    MATRIX = "matrix"
+    LDS = "lds"
+    VMEM = "vmem"
+    SMEM = "smem"
+    FLAT = "flat"
+    BRANCH = "branch"
+    WAIT = "wait"
+    NOP = "nop"
+    BARRIER = "barrier"
+    END = "end"
+    MESSAGE = "message"
+    OTHER = "other"
+
+
+class Counter(enum.Enum):
+    """A wait counter that an instruction increments."""
+
+    VMCNT = "vmcnt"
+    LGKMCNT = "lgkmcnt"
+    EXPCNT = "expcnt"
+
+
+class Space(enum.Enum):
+    """The memory an instruction touches."""
+
+    LDS = "lds"
+    GLOBAL = "global"
+    BUFFER = "buffer"
+    FLAT = "flat"
+    SCRATCH = "scratch"
+    SCALAR = "scalar"
+
+
+class Access(enum.Enum):
+    """How an instruction touches memory. LDS_DMA is a buffer or global load that writes LDS."""
+
+    LOAD = "load"
+    STORE = "store"
+    ATOMIC = "atomic"
+    ATOMIC_RETURN = "atomic-return"
+    LDS_DMA = "lds-dma"
+    FENCE = "fence"
+
+
+class Flag(enum.Enum):
+    """Facts that hazards, semantics and motion need and that the rest of the record does not say."""
+
+    DOT = "dot"
+    DGEMM = "dgemm"
+    SGEMM = "sgemm"
+    SMFMAC = "smfmac"
+    CMPX = "cmpx"
+    CROSS_LANE = "cross-lane"
+    NO_EXEC = "no-exec"
+    CARRY_IN = "carry-in"
+    PARTIAL = "partial"
+    PACKED_F32 = "packed-f32"
+    FIXED = "fixed"
+    """Never moved, and nothing moves across it."""
+    M0_LDS = "m0-lds"
+
+
+@dataclass(frozen=True, slots=True)
+class OperandSpec:
+    """One printed operand: its name in the manual, role and width in bits (0: not a register)."""
+
+    name: str
+    role: Role
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpcodeDef:
+    """Everything that is a fact about an opcode.
+
+    `mnemonic` is the base name without encoding suffix; `implicit_reads` and `implicit_writes` are unit sets (see
+    `ir.registers`); `memory_bytes` is per lane (per wave for scalar loads); `passes` counts four-cycle passes of a matrix
+    instruction; `latency_source` names where the timing class comes from.
+    """
+
+    mnemonic: str
+    family: Family
+    operands: tuple[OperandSpec, ...]
+    issue: IssueClass
+    implicit_reads: int = 0
+    implicit_writes: int = 0
+    counters: tuple[Counter, ...] = ()
+    space: Space | None = None
+    access: Access | None = None
+    memory_bytes: int = 0
+    passes: int = 0
+    flags: frozenset[Flag] = frozenset()
+    is_branch: bool = False
+    is_conditional: bool = False
+    is_terminator: bool = False
+    targets: frozenset[str] = frozenset({"gfx90a", "gfx942", "gfx950"})

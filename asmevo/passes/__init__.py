@@ -1,0 +1,1 @@
+"""One pass a file, and the machinery that runs them."""

@@ -1,0 +1,1 @@
+"""Views over results; computes nothing of its own."""

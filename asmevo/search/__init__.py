@@ -1,0 +1,1 @@
+"""Drives passes, verification and timing; keeps the lineage of accepted edits."""

@@ -1,0 +1,182 @@
+"""The main job: propose, model, judge, accept; only verified and faster candidates become the parent of the next.
+
+Deterministic for a seed when it ends by attempts; a wall-time budget ends it earlier on a slower machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from asmevo.backend.launch import Dispatch
+from asmevo.backend.timing import estimate
+from asmevo.ir.kernel import Kernel
+from asmevo.search.profile import Profile, profile_kernel
+from asmevo.search.proposers import PipelineProposer, Proposal, ReorderProposer
+from asmevo.search.records import Attempt, Optimisation, Status, Step
+from asmevo.verify.judge import Judge
+from asmevo.verify.verdict import Outcome
+
+MINIMUM_GAIN = 1e-3
+"""Least relative gain of modelled cycles worth judging."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """When the search ends: wall time in seconds, or attempts. `batch` is how many are modelled before the best is judged."""
+
+    seconds: float = 60.0
+    attempts: int = 200
+    batch: int = 24
+
+
+Progress = Callable[[int, float, float], None]
+"""Called after each attempt with its number, and modelled cycles of K0 and of the best so far."""
+
+
+@dataclass(slots=True)
+class _Search:
+    original: Kernel
+    profile: Profile
+    judge: Judge
+    budget: Budget
+    progress: Progress | None
+    started: float
+    best: Kernel = field(init=False)
+    best_cycles: float = field(init=False)
+    attempts: list[Attempt] = field(default_factory=list[Attempt])
+    steps: list[Step] = field(default_factory=list[Step])
+    seen: set[int] = field(default_factory=set[int])
+
+    def __post_init__(self) -> None:
+        self.best = self.original
+        self.best_cycles = self.profile.estimate.total_cycles
+        self.seen.add(_fingerprint(self.original))
+
+    def spent(self) -> bool:
+        return time.perf_counter() - self.started >= self.budget.seconds or len(self.attempts) >= self.budget.attempts
+
+    def record(self, proposal: Proposal, status: Status, cycles: float | None = None, reason: str = "") -> Attempt:
+        attempt = Attempt(len(self.attempts), proposal.proposer, proposal.description, status, cycles, reason)
+        self.attempts.append(attempt)
+        if self.progress:
+            self.progress(attempt.number + 1, self.profile.estimate.total_cycles, self.best_cycles)
+        return attempt
+
+    def model(self, proposal: Proposal) -> float | None:
+        """Modelled cycles of a proposal worth judging; None when it was recorded as not worth it."""
+        fingerprint = _fingerprint(proposal.kernel)
+        if fingerprint in self.seen:
+            same = proposal.kernel.blocks == self.best.blocks
+            self.record(proposal, Status.NO_CHANGE if same else Status.DUPLICATE)
+            return None
+        self.seen.add(fingerprint)
+        cycles = estimate(
+            proposal.kernel, dict(self.profile.executions), waves_per_simd=self.profile.waves_per_simd
+        ).total_cycles
+        if cycles > self.best_cycles * (1 - MINIMUM_GAIN):
+            self.record(proposal, Status.NOT_FASTER, cycles)
+            return None
+        return cycles
+
+    def commit(self, proposal: Proposal, cycles: float) -> bool:
+        """Judges a faster candidate against K0 and makes it the parent when it passes."""
+        verdict = self.judge(self.original, proposal.kernel)
+        if not verdict.outcome.is_success:
+            status = Status.REFUTED if verdict.outcome is Outcome.REFUTED else Status.UNDECIDED
+            self.record(proposal, status, cycles, verdict.reason)
+            return False
+        self.best, self.best_cycles = proposal.kernel, cycles
+        attempt = self.record(proposal, Status.ACCEPTED, cycles)
+        self.steps.append(Step(attempt, verdict, proposal.kernel))
+        return True
+
+
+def optimise(
+    kernel: Kernel,
+    dispatches: Sequence[Dispatch],
+    judge: Judge,
+    *,
+    budget: Budget | None = None,
+    seed: int = 0,
+    windows: int = 4,
+    waves_per_simd: int | None = None,
+    progress: Progress | None = None,
+) -> Optimisation:
+    """The best verified kernel found within the budget, with every attempt's status.
+
+    Raises E0504 when the original faults in its own launches. An interrupt (Ctrl-C) ends the search and keeps what was accepted.
+    """
+    started = time.perf_counter()
+    profile = profile_kernel(kernel, dispatches, waves_per_simd)
+    search = _Search(kernel, profile, judge, budget or Budget(), progress, started)
+    interrupted = False
+    try:
+        _try_pipelines(search)
+        _climb(search, seed, windows)
+    except KeyboardInterrupt:
+        interrupted = True
+    return Optimisation(
+        original=kernel,
+        profile=profile,
+        steps=tuple(search.steps),
+        attempts=tuple(search.attempts),
+        before_cycles=profile.estimate.total_cycles,
+        after_cycles=search.best_cycles,
+        seconds=time.perf_counter() - started,
+        interrupted=interrupted,
+    )
+
+
+def _try_pipelines(search: _Search) -> None:
+    """All pipelines are modelled, then judged from the fastest on until one passes."""
+    faster: list[tuple[float, int, Proposal]] = []
+    for index, proposal in enumerate(PipelineProposer().propose(search.original, search.profile, 0)):
+        cycles = search.model(proposal)
+        if cycles is not None:
+            faster.append((cycles, index, proposal))
+        if search.spent():
+            break
+    for cycles, _, proposal in sorted(faster, key=lambda item: item[:2]):
+        if cycles < search.best_cycles * (1 - MINIMUM_GAIN):
+            search.commit(proposal, cycles)
+        else:
+            search.record(proposal, Status.NOT_FASTER, cycles)
+
+
+def _climb(search: _Search, seed: int, windows: int) -> None:
+    """Hill climbing in batches: model a batch from one parent, judge its best; a fruitless batch draws with another seed."""
+    round_number = 0
+    while not search.spent():
+        round_number += 1
+        current = replace(
+            search.profile,
+            estimate=estimate(
+                search.best, dict(search.profile.executions), waves_per_simd=search.profile.waves_per_simd
+            ),
+        )
+        proposals = ReorderProposer(windows).propose(search.best, current, seed * 1_000_003 + round_number)
+        faster: list[tuple[float, int, Proposal]] = []
+        drawn = 0
+        for index, proposal in enumerate(proposals):
+            cycles = search.model(proposal)
+            if cycles is not None:
+                faster.append((cycles, index, proposal))
+            drawn += 1
+            if drawn >= search.budget.batch or search.spent():
+                break
+        if drawn == 0:
+            return
+        faster.sort(key=lambda item: item[:2])
+        accepted = False
+        for cycles, _, proposal in faster:
+            if accepted:
+                search.record(proposal, Status.NOT_FASTER, cycles, "a better one of its batch was accepted")
+            else:
+                accepted = search.commit(proposal, cycles)
+
+
+def _fingerprint(kernel: Kernel) -> int:
+    """Equal for kernels with the same instructions in the same order, whatever their history."""
+    return hash(tuple((b.label, tuple((i.mnemonic, i.operands, i.modifiers) for i in b.instructions)) for b in kernel.blocks))

@@ -1,0 +1,45 @@
+"""Where a kernel spends its modelled cycles: emulated execution counts and the cycle model, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from asmevo.backend.emulator import run
+from asmevo.backend.launch import Dispatch
+from asmevo.backend.timing import Estimate, estimate, occupancy
+from asmevo.diagnostics import fail
+from asmevo.ir.kernel import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Executions by uid over all dispatches, the resident waves assumed, and the model's estimate on them."""
+
+    executions: Mapping[int, int]
+    waves_per_simd: int
+    estimate: Estimate
+
+    def hot_blocks(self, limit: int) -> list[str]:
+        """Labels of the blocks with the most modelled cycles, most first."""
+        costs = self.estimate.per_block
+        ranked = sorted(costs, key=lambda label: (-costs[label].cycles * costs[label].executions, label))
+        return [label for label in ranked if costs[label].executions][:limit]
+
+
+def profile_kernel(kernel: Kernel, dispatches: Sequence[Dispatch], waves_per_simd: int | None = None) -> Profile:
+    """Runs each dispatch once in strict mode and models the result. Raises E0504 when the original itself faults."""
+    executions: dict[int, int] = {}
+    for dispatch in dispatches:
+        result = run(kernel, dispatch, mode="strict", seed=0)
+        if result.faults:
+            fault = result.faults[0]
+            fail(
+                "E0504",
+                f"the original faults in launch '{dispatch.name}': {fault.kind}: {fault.message}",
+                help="mend the launch file, or the kernel: nothing can be compared with a faulting original",
+            )
+        for uid, count in result.executions.items():
+            executions[uid] = executions.get(uid, 0) + count
+    waves = waves_per_simd or min(occupancy(kernel, dispatch) for dispatch in dispatches)
+    return Profile(executions, waves, estimate(kernel, executions, waves_per_simd=waves))

@@ -1,0 +1,89 @@
+"""The verdict on a changed kernel: static re-checks, proof of the edited windows, strict emulation, put together.
+
+Cheapest first, and the first refusal ends it. Each judge stands alone; this module only orders them and combines what they say.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from asmevo.backend.launch import Dispatch
+from asmevo.diagnostics import Severity
+from asmevo.ir.finding import Finding
+from asmevo.ir.kernel import Kernel
+from asmevo.verify.differential import compare
+from asmevo.verify.equivalence.kernel import prove_kernel
+from asmevo.verify.static_hazards import check_hazards
+from asmevo.verify.static_waits import check_waits
+from asmevo.verify.verdict import Basis, Counterexample, Outcome, Verdict
+
+
+class Level(enum.Enum):
+    """How far a judgement goes; each level includes the ones before it."""
+
+    STATIC = "static"
+    SMT = "smt"
+    EMULATE = "emulate"
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Judges candidates against K0 at one level.
+
+    `timeout_s` is the z3 budget of one window; `seeds` are the wave orders of strict emulation; `dispatches` the launches.
+    """
+
+    level: Level
+    dispatches: Sequence[Dispatch] = ()
+    timeout_s: float = 5.0
+    seeds: tuple[int, ...] = (0, 1)
+
+    def __call__(self, before: Kernel, after: Kernel) -> Verdict:
+        """The verdict on `after` as a replacement of `before`. Proved needs proof of both values and timing obligations."""
+        static = static_verdict(before, after)
+        if not static.outcome.is_success:
+            return static
+        if self.level is Level.STATIC:
+            return Verdict(Outcome.UNKNOWN, static.basis, reason="values were not compared: only waits and wait states were checked")
+        proof = prove_kernel(before, after, timeout_s=self.timeout_s)
+        basis = (*static.basis, *proof.basis)
+        if proof.outcome is Outcome.REFUTED or (self.level is Level.SMT and not proof.outcome.is_success):
+            return Verdict(proof.outcome, basis, proof.counterexample, proof.reason)
+        if self.level is Level.SMT:
+            return Verdict(proof.outcome, basis)
+        test = compare(before, after, self.dispatches, seeds=self.seeds)
+        basis = (*basis, *test.basis)
+        if not test.outcome.is_success:
+            return Verdict(test.outcome, basis, test.counterexample, test.reason)
+        return Verdict(proof.outcome if proof.outcome.is_success else test.outcome, basis)
+
+
+def static_verdict(before: Kernel, after: Kernel) -> Verdict:
+    """Proved when every path of `after` has the waits and wait states it needs; what K0 already lacked is named, not blamed."""
+    basis: list[Basis] = []
+    for method, check in (("static waits", check_waits), ("static hazards", check_hazards)):
+        known = {_identity(finding) for finding in _errors(check(before))}
+        findings = _errors(check(after))
+        fresh = [finding for finding in findings if _identity(finding) not in known]
+        if fresh:
+            first = fresh[0]
+            basis.append(Basis(method, Outcome.REFUTED, f"{len(fresh)} missing"))
+            where = f"{first.block}: {first.instruction.mnemonic} (instruction {first.instruction.uid})"
+            return Verdict(
+                Outcome.REFUTED, tuple(basis), Counterexample(where, "covered", "not covered", first.message), first.message
+            )
+        detail = "every use on every path is covered"
+        if findings:
+            detail += f", but for {len(findings)} that the original lacks too"
+        basis.append(Basis(method, Outcome.PROVED, detail))
+    return Verdict(Outcome.PROVED, tuple(basis))
+
+
+def _errors(findings: Sequence[Finding]) -> list[Finding]:
+    return [finding for finding in findings if finding.severity is Severity.ERROR]
+
+
+def _identity(finding: Finding) -> tuple[str, int, int]:
+    return finding.code, finding.instruction.uid, finding.producer.uid if finding.producer else -1

@@ -1,0 +1,53 @@
+import pytest
+
+from asmevo.config import resolve
+from asmevo.diagnostics import DiagnosticError
+
+
+def _error(path, sets=()):
+    with pytest.raises(DiagnosticError) as caught:
+        resolve(path, sets)
+    return caught.value.diagnostics[0]
+
+
+def _file(tmp_path, text):
+    path = tmp_path / "asmevo.toml"
+    path.write_text(text)
+    return path
+
+
+def test_order_is_defaults_file_set_flag(tmp_path):
+    path = _file(tmp_path, 'version = 1\n[search]\nseed = 3\nattempts = 5\nbudget_s = 2.0\n')
+    resolved = resolve(path, ["search.attempts=6", "search.budget_s=4.0"], {"search.budget_s": 8.0, "search.windows": None})
+    search = resolved.settings.search
+    assert (search.seed, search.attempts, search.budget_s, search.windows) == (3, 6, 8.0, 4)
+    assert resolved.origins["search.seed"] == str(path)
+    assert resolved.origins["search.attempts"] == "--set"
+    assert resolved.origins["search.budget_s"] == "--budget-s"
+    assert resolved.origins["search.windows"] == "default"
+
+
+def test_unknown_key_names_the_nearest_with_a_caret(tmp_path):
+    diagnostic = _error(_file(tmp_path, "version = 1\n[search]\nsead = 3\n"))
+    assert diagnostic.code == "E0210"
+    assert (diagnostic.span.line, diagnostic.span.column) == (3, 8)
+    assert "did you mean 'seed'" in diagnostic.help
+
+
+@pytest.mark.parametrize("text", ['[search]\nseed = "3"\n', "[search]\nseed = -1\n", "version = 2\n", '[verify]\nlevel = "maybe"\n'])
+def test_wrong_type_or_range_is_refused(tmp_path, text):
+    assert _error(_file(tmp_path, text)).code == "E0211"
+
+
+def test_missing_file_is_an_error_not_a_default(tmp_path):
+    assert _error(tmp_path / "none.toml").code == "E0207"
+
+
+def test_broken_toml_has_a_line(tmp_path):
+    diagnostic = _error(_file(tmp_path, "version = 1\npasses = \n"))
+    assert diagnostic.code == "E0209"
+    assert diagnostic.span.line == 2
+
+
+def test_set_without_value_is_refused():
+    assert _error(None, ["search.seed"]).code == "E0208"
