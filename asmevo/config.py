@@ -1,7 +1,7 @@
 """asmevo.toml: strict settings, and where each value came from.
 
-Order: defaults < file < --set key=value < flag. An unknown key, a wrong type or a value out of range is an error with a caret and
-the nearest name; a missing file is an error, never a default. Secrets are not settings: they live in environment variables.
+Order: defaults < file < --set key=value < flag. An unknown key, a wrong type or a value out of range is an error with a caret
+and the nearest name; a missing file is an error, never a default. Secrets are not settings: they live in environment variables.
 """
 
 from __future__ import annotations
@@ -122,7 +122,9 @@ def _read(path: Path | None) -> tuple[str, dict[str, Any]]:
 def _explain(error: ValidationError, text: str, path: Path | None, origins: Mapping[str, str]) -> Any:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
-    span = _locate(key, text, str(path)) if path and origins.get(key, str(path)) == str(path) else Span(origins.get(key, "--set"))
+    span = (
+        _locate(key, text, str(path)) if path and origins.get(key, str(path)) == str(path) else Span(origins.get(key, "--set"))
+    )
     if first["type"] == "extra_forbidden":
         parent = first["loc"][:-1]
         model: type[BaseModel] = Settings

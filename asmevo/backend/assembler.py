@@ -24,7 +24,8 @@ _CACHE_LIMIT = 1 << 16
 _MAX_TEXT = 512
 # A mnemonic, then operands out of the characters that operands and modifiers need. What the assembler would read as a
 # comment, directive, label, assignment, macro argument, quoted or location symbol has no place here.
-_SAFE = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:[ \t]+(?![=:])[A-Za-z0-9_ \t,.:\[\]()|+&-]*)?")
+# The one quoted form is the mask of ds_swizzle_b32.
+_SAFE = re.compile(r'[A-Za-z][A-Za-z0-9_]*(?:[ \t]+(?![=:])(?:[A-Za-z0-9_ \t,.:\[\]()|+&-]|"[01pi]{5}")*)?')
 _DOT = re.compile(r"(?<![0-9])\.")
 _LONG = re.compile(r"\.long[ \t]+(0x[0-9a-fA-F]{1,8}|[0-9]{1,10})")
 # LLVM cuts these silently to their field: `offset:5000` of a buffer load assembles as 904, `s_nop 0x10001` as 1.
@@ -110,21 +111,24 @@ def _encode(texts: tuple[str, ...], numbers: tuple[int, ...], target: str) -> di
         if not 0 < stop - start <= _MAX_LENGTH or (stop - start) % 4:
             raise DiagnosticError(_diagnostic("E0604", f"{stop - start} bytes are not one instruction", number, 1, text))
         encodings[text] = code[start:stop]
-        if cut := _cut_value(text, encodings[text], target):
-            raise DiagnosticError(_diagnostic("E0603", f"{cut} is out of range ({target})", number, 1, text))
+    for text, number, cut in _cut_values(encodings, numbers, target):
+        raise DiagnosticError(_diagnostic("E0603", f"{cut} is out of range ({target})", number, 1, text))
     return encodings
 
 
-def _cut_value(text: str, encoding: bytes, target: str) -> str | None:
-    """Find the part of `text` that the assembler cut to fit its field, if any."""
-    if (only := _ONLY_IMMEDIATE.fullmatch(text)) and not -(1 << 15) <= int(only[1], 0) < 1 << 16:
-        return only[1]
-    given = [field for field in _FIELD.finditer(text) if int(field[2], 0) and field[1] not in _RESPELLED]
-    if not given:
-        return None
-    printed = disassemble(encoding, target)[0].text or ""
-    kept = {(field[1], int(field[2], 0)) for field in _FIELD.finditer(printed)}
-    return next((field[0] for field in given if (field[1], int(field[2], 0)) not in kept), None)
+def _cut_values(encodings: dict[str, bytes], numbers: tuple[int, ...], target: str) -> Iterator[tuple[str, int, str]]:
+    """Yield (text, its number, the part of it) where the assembler cut a value to fit its field."""
+    given: list[tuple[str, int, list[re.Match[str]]]] = []
+    for text, number in zip(encodings, numbers, strict=True):
+        if (only := _ONLY_IMMEDIATE.fullmatch(text)) and not -(1 << 15) <= int(only[1], 0) < 1 << 16:
+            yield text, number, only[1]
+        fields = [field for field in _FIELD.finditer(text) if int(field[2], 0) and field[1] not in _RESPELLED]
+        if fields:
+            given.append((text, number, fields))
+    printed = disassemble(b"".join(encodings[text] for text, _, _ in given), target)
+    for (text, number, fields), line in zip(given, printed, strict=True):
+        kept = {(field[1], int(field[2], 0)) for field in _FIELD.finditer(line.text or "")}
+        yield from ((text, number, field[0]) for field in fields if (field[1], int(field[2], 0)) not in kept)
 
 
 def _complaint(error: AssemblyError, texts: tuple[str, ...], numbers: tuple[int, ...], target: str) -> Diagnostic:

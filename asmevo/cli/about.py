@@ -127,10 +127,10 @@ def doctor(traceback: Trace = False) -> None:
         import sys
 
         from asmevo.backend.assembler import assemble
-        from asmevo.frontend.llvm import library_path
+        from asmevo.frontend.llvm import find_library, version
 
         print(f"Python {sys.version.split()[0]}")
-        print(f"LLVM: {library_path()}")
+        print(f"LLVM {version()}: {find_library()}")
         works = assemble(["s_nop 0"], "gfx942") == [bytes.fromhex("000080bf")]
         print(f"assembler for gfx942: {'works' if works else 'gives wrong bytes'}")
         for module, purpose in (("z3", "proofs"), ("llvmlite", "emulator")):

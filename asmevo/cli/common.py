@@ -88,6 +88,17 @@ def load_kernel(path: Path, name: str | None, target: str | None = None) -> tupl
     return code_object, recover(code_object, name)
 
 
+def load_source(path: Path) -> Kernel:
+    """The kernel of an assembly source (.s)."""
+    from asmevo.frontend.parser import parse_source
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        fail("E0107", f"cannot read '{path}': {error}", Span(str(path)))
+    return parse_source(text, str(path))
+
+
 def verdict_exit(verdict: Verdict) -> Exit:
     """0 for success, 1 refuted, 2 error, 3 undecided."""
     from asmevo.verify.verdict import Outcome

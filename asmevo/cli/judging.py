@@ -68,7 +68,9 @@ def emulate(
     input: Input,
     launch: Annotated[Path, typer.Option("--launch", help="Launch file (TOML).")],
     kernel: KernelName = None,
-    mode: Annotated[str, typer.Option("--mode", help="strict reports missing waits, races and the like; fast does not.")] = "strict",
+    mode: Annotated[
+        str, typer.Option("--mode", help="strict reports missing waits, races and the like; fast does not.")
+    ] = "strict",
     seed: Annotated[int, typer.Option("--seed", help="Seed of wave order and buffer addresses.", min=0)] = 0,
     save: Annotated[Path | None, typer.Option("--save", help="Write the final buffers to this .npz file.")] = None,
     output: OutputFormat = Format.full,
@@ -92,7 +94,11 @@ def emulate(
             result = run(ir, dispatch, mode=mode, seed=seed)
             faulty |= bool(result.faults)
             if save and not result.faults:
-                _save(save if len(records) == 0 else save.with_stem(f"{save.stem}-{len(records)}"), dispatch.buffers, result.buffers)
+                _save(
+                    save if len(records) == 0 else save.with_stem(f"{save.stem}-{len(records)}"),
+                    dispatch.buffers,
+                    result.buffers,
+                )
             records.append(
                 {
                     "launch": dispatch.name,

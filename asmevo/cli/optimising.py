@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from asmevo.cli.common import Exit, Format, guarded, load_kernel, show_verdict, verdict_exit
+from asmevo.cli.common import Exit, Format, guarded, load_kernel, load_source, show_verdict, verdict_exit
 from asmevo.cli.objects import KernelName, OutputFormat, Trace
 from asmevo.diagnostics import Span, fail, printable
 
@@ -47,7 +47,7 @@ def opt(
     output: OutputFormat = Format.full,
     traceback: Trace = False,
 ) -> None:
-    """Run a pass pipeline; the result is written only when it is verified.
+    """Run a pass pipeline over a code object or a .s source; the result is written only when it is verified.
 
     Example: asmevo opt kernel.co --passes "waitcnt-relax,nop-trim" -o new.co
     """
@@ -66,7 +66,12 @@ def opt(
         resolved = resolve(config, sets or [], {"passes": passes, "verify.level": verify})
         settings = resolved.settings
         source = _input_path(input, settings.input, config)
-        code_object, before = load_kernel(source, kernel, settings.target)
+        if source.suffix == ".s":
+            if output_file is not None:
+                fail("E0208", "an assembly source cannot be written as an object", help="leave out -o: the result is printed")
+            code_object, before = None, load_source(source)
+        else:
+            code_object, before = load_kernel(source, kernel, settings.target)
         origin = resolved.locate("passes") if resolved.origins.get("passes") == str(config) else None
         if origin is not None:
             origin = Span(origin.file, origin.line, origin.column + 1, origin.length, source=origin.source)
@@ -81,7 +86,10 @@ def opt(
                 print(f"{run.pass_name}: {run.seconds * 1e3:.1f} ms", file=sys.stderr)
             if remarks:
                 for remark in run.remarks:
-                    print(f"{'missed' if remark.missed else 'done'} [{run.pass_name}] {printable(remark.message)}", file=sys.stderr)
+                    print(
+                        f"{'missed' if remark.missed else 'done'} [{run.pass_name}] {printable(remark.message)}",
+                        file=sys.stderr,
+                    )
 
         result = PassManager(pipeline, after_each=after_each, stop_after=stop_after).run(before)
         if not result.changed:
@@ -98,7 +106,7 @@ def opt(
             verdict = judge(before, result.kernel)
         unverified_by_choice = settings.verify.level == "none" and result.changed
         accepted = verdict.outcome.is_success or unverified_by_choice or _static_only(settings.verify.level, verdict)
-        if accepted and output_file is not None:
+        if accepted and output_file is not None and code_object is not None:
             write_atomically(output_file, rebuild(code_object, result.kernel))
         if output_file is None and output is Format.full and accepted:
             print(print_kernel(result.kernel))
@@ -162,7 +170,9 @@ def optimize(
         if result.steps and output_file is not None:
             data = rebuild(code_object, result.kernel)
             write_atomically(output_file, data)
-            write_atomically(output_file.with_suffix(output_file.suffix + ".evidence.json"), json.dumps(report, indent=2).encode())
+            write_atomically(
+                output_file.with_suffix(output_file.suffix + ".evidence.json"), json.dumps(report, indent=2).encode()
+            )
         if output is Format.json:
             print(json.dumps(report, indent=2))
         else:
@@ -177,11 +187,15 @@ def show_optimisation(result: Optimisation, output: Format) -> None:
     from collections import Counter
 
     gain = (result.speedup - 1) * 100
-    print(f"{printable(result.original.name)}: {result.before_cycles:,.0f} -> {result.after_cycles:,.0f} modelled cycles", end="")
+    print(
+        f"{printable(result.original.name)}: {result.before_cycles:,.0f} -> {result.after_cycles:,.0f} modelled cycles", end=""
+    )
     print(f" ({gain:+.1f} %, modelled, {result.profile.waves_per_simd} wave(s) per SIMD, no device)")
     counts = Counter(attempt.status.value for attempt in result.attempts)
     tried = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-    print(f"{len(result.attempts)} attempts in {result.seconds:.1f} s: {tried}" + (" (interrupted)" if result.interrupted else ""))
+    print(
+        f"{len(result.attempts)} attempts in {result.seconds:.1f} s: {tried}" + (" (interrupted)" if result.interrupted else "")
+    )
     for step in result.steps:
         print(f"  #{step.attempt.number} {step.attempt.proposer}: {step.attempt.description}: {step.attempt.cycles:,.0f}")
     if result.verdict is None:
@@ -198,7 +212,13 @@ class _progress:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
         console = Console(stderr=True)
-        columns = (TextColumn("optimize"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[best]}"))
+        columns = (
+            TextColumn("optimize"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[best]}"),
+        )
         self._bar = Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
         self._task = self._bar.add_task("optimize", total=total, best="")
 
@@ -210,7 +230,9 @@ class _progress:
         self._bar.stop()
 
     def __call__(self, attempt: int, before: float, best: float) -> None:
-        self._bar.update(self._task, completed=attempt, best=f"best {(before / best - 1) * 100 if best else 0:+.1f} % (modelled)")
+        self._bar.update(
+            self._task, completed=attempt, best=f"best {(before / best - 1) * 100 if best else 0:+.1f} % (modelled)"
+        )
 
 
 def _static_only(level: str, verdict: object) -> bool:

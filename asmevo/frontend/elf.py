@@ -189,10 +189,11 @@ def _sections(data: bytes, header: Header, file: str) -> tuple[Section, ...]:
     if raw and header.name_index >= len(raw):
         damaged(file, "the section names' section does not exist", 62)
     strings = _StringTable(data, raw[header.name_index][4], raw[header.name_index][5], file) if raw else None
-    return tuple(
-        Section(index, strings.at(fields[0]) if strings else "", *fields[1:7], fields[8], fields[9])
-        for index, fields in enumerate(raw)
-    )
+    found: list[Section] = []
+    for index, (at, kind, flags, address, offset, size, link, _, alignment, entry_size) in enumerate(raw):
+        label = strings.at(at) if strings else ""
+        found.append(Section(index, label, kind, flags, address, offset, size, link, alignment, entry_size))
+    return tuple(found)
 
 
 class _StringTable:

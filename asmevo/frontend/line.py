@@ -10,23 +10,26 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple, NoReturn, cast
+from typing import NamedTuple, NoReturn
 
-from lark import Lark, Token, Tree
-from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
+from lark import Token
 
 from asmevo.diagnostics import Diagnostic, DiagnosticError, Span
-from asmevo.frontend.modifiers import MODIFIER_NAMES, offset_range
+from asmevo.frontend.modifiers import MODIFIER_NAMES
+from asmevo.frontend.syntax import GrammarError, parse_tree
 from asmevo.frontend.template import LineError, Template, compile_template
 from asmevo.ir import isa
 from asmevo.ir.instruction import Immediate, Instruction, Modifier, Operand, WaitCounts
 from asmevo.ir.isa.model import OpcodeDef
+from asmevo.ir.isa.offsets import offset_range
 from asmevo.ir.registers import SPECIAL_NAMES
 from asmevo.ir.symbols import NAMED_SOURCES
-from asmevo.resources import grammar
 
 _HOLE = re.compile(r"((?<=\b[sva])\d+\b|(?<=\bL_)[0-9a-f]+\b|(?<!\.)\b(?:0x[0-9a-fA-F]+|\d+)\b(?!\.))")
 """The numbers of a line: register numbers, constants and the addresses in labels of recovered code."""
+
+_LINE_LIMIT = 1024
+"""Far above any instruction, far below what would nest too deeply for the parser."""
 
 _MEMO_LINES = 1 << 16
 _RAW = ".long"
@@ -60,18 +63,6 @@ def line_parser() -> LineParser:
     return LineParser()
 
 
-@lru_cache(maxsize=1)
-def lark_parser() -> Lark:
-    """The LALR parser of grammars/amdgcn.lark."""
-    return Lark(
-        grammar("amdgcn.lark"),
-        parser="lalr",
-        lexer="contextual",
-        start=["statement", "instruction"],
-        maybe_placeholders=False,
-    )
-
-
 class LineParser:
     """Parses lines, remembering the lines and the shapes it has seen."""
 
@@ -83,6 +74,9 @@ class LineParser:
         """The parts of a line; see `parse_line`."""
         parts = self._lines.get(text)
         if parts is None:
+            if len(text) > _LINE_LIMIT:
+                message = f"the line has {len(text)} characters, the limit is {_LINE_LIMIT}"
+                raise DiagnosticError(Diagnostic("E0121", message, place(text, span, 0, len(text))))
             parts = self._from_shape(text) or self.parse_with_grammar(text, span)
             if len(self._lines) >= _MEMO_LINES:
                 self._lines.clear()
@@ -119,15 +113,16 @@ class LineParser:
     def _compile(self, text: str, span: Span | None) -> tuple[Template, OpcodeDef | None]:
         holes = {match.span(): index for index, match in enumerate(_HOLE.finditer(text))}
         try:
-            tree = cast("Tree[Token]", lark_parser().parse(text, start="instruction"))
-        except UnexpectedInput as error:
-            _syntax_error(error, text, span)
+            tree = parse_tree(text, "instruction")
+        except GrammarError as error:
+            where = place(text, span, error.start, error.length)
+            raise DiagnosticError(Diagnostic("E0121", error.message, where, error.help)) from error
         mnemonic = str(tree.children[0])
         try:
             template = compile_template(tree, holes, takes_labels=_takes_labels(mnemonic))
         except LineError as error:
             _fail(error, text, span)
-        return template, isa.resolve(mnemonic, len(template.operands), template.modifier_names)
+        return template, isa.resolve(mnemonic, len(template.operands), template.modifier_tokens)
 
     def _refuse_opaque(self, text: str, span: Span | None) -> NoReturn:
         template, _ = self._compile(text, span)
@@ -141,7 +136,7 @@ def _finish(template: Template, holes: list[str], definition: OpcodeDef | None) 
     if definition is not None:
         for modifier in modifiers:
             if modifier.name == "offset":
-                _check_offset(modifier, definition)
+                _check_offset(modifier, definition, template.modifier_tokens["offset"])
     if mnemonic == "s_waitcnt" and len(operands) == 1 and isinstance(operands[0], Immediate):
         operands = (_wait_counts(operands[0].value),)
     return Parts(mnemonic, operands, modifiers, definition)
@@ -160,12 +155,12 @@ def _takes_labels(mnemonic: str) -> bool:
     return mnemonic.startswith(("s_branch", "s_cbranch_", "s_call_"))
 
 
-def _check_offset(modifier: Modifier, definition: OpcodeDef) -> None:
+def _check_offset(modifier: Modifier, definition: OpcodeDef, token: Token) -> None:
     allowed = offset_range(definition.family)
     if allowed is None:
-        raise LineError("E0127", f"{definition.mnemonic} has no offset")
+        raise LineError("E0127", f"{definition.mnemonic} has no offset", token)
     if modifier.value not in allowed:
-        raise LineError("E0127", f"offset:{modifier.value} is out of range: {allowed[0]} to {allowed[-1]}")
+        raise LineError("E0127", f"offset:{modifier.value} is out of range: {allowed[0]} to {allowed[-1]}", token)
 
 
 def _wrong_count(template: Template, variants: Sequence[OpcodeDef]) -> LineError:
@@ -215,41 +210,3 @@ def place(text: str, span: Span | None, start: int, length: int) -> Span:
         return Span(span.file, 1, start + 1, length, span.offset, text)
     source = span.source if span.source is not None else text
     return Span(span.file, span.line, max(span.column, 1) + start, length, span.offset, source)
-
-
-def _syntax_error(error: UnexpectedInput, text: str, span: Span | None) -> NoReturn:
-    if isinstance(error, UnexpectedToken) and error.token.type != "$END":
-        start, length, found = error.token.start_pos or 0, len(error.token), f"'{error.token}'"
-    elif isinstance(error, UnexpectedCharacters):
-        start = error.pos_in_stream or 0
-        length, found = 1, f"'{text[start : start + 1]}'"
-    else:
-        start, length, found = len(text.rstrip()), 1, "the end of the line"
-    expected = error.expected if isinstance(error, UnexpectedToken | UnexpectedEOF) else getattr(error, "allowed", None)
-    raise DiagnosticError(Diagnostic("E0121", f"unexpected {found}", place(text, span, start, length), _expected(expected)))
-
-
-_TOKEN_WORDS = {
-    "MNEMONIC": "an opcode",
-    "REG": "a register",
-    "FILE": "a register range",
-    "INT": "a number",
-    "FLOAT": "a number",
-    "NAME": "a name",
-    "FLAG": "a modifier",
-    "KEY": "a modifier",
-    "COMMA": "','",
-    "RSQB": "']'",
-    "RPAR": "')'",
-    "COLON": "':'",
-    "VBAR": "'|'",
-    "STRING": "a string",
-    "$END": "the end of the line",
-}
-
-
-def _expected(tokens: Iterable[str] | None) -> str | None:
-    words = sorted({_TOKEN_WORDS[token] for token in tokens or () if token in _TOKEN_WORDS})
-    if not words:
-        return None
-    return f"write {' or '.join([', '.join(words[:-1]), words[-1]] if len(words) > 1 else words)} here"

@@ -82,7 +82,8 @@ class Assembled:
 
 
 @lru_cache(maxsize=1)
-def _lock() -> threading.RLock:
+def library_lock() -> threading.RLock:
+    """Return the lock that every call into the library holds."""
     return threading.RLock()
 
 
@@ -165,26 +166,30 @@ def _take_message(message: ctypes.c_void_p) -> str:
 
 
 class InstructionDecoder:
-    """Decodes instructions at offsets of one byte string. Not for use from two threads at once."""
+    """Decodes instructions at offsets of one byte string. Not for use from two threads at once.
+
+    Some bytes that are no instruction crash the library and the process: the disassembler keeps them away from here.
+    """
 
     def __init__(self, code: bytes, target: str) -> None:
-        with _lock():
+        with library_lock():
             self._context = _disassembler(target)
             self._decode: Any = _library().LLVMDisasmInstruction
         self._code = code
-        self._buffer = ctypes.create_string_buffer(code, len(code) + 1)
+        # LLVM crashes on an instruction whose literal is cut off: it always gets a whole window, and lengths are checked here.
+        self._buffer = ctypes.create_string_buffer(code, len(code) + _WINDOW)
         self._address = ctypes.addressof(self._buffer)
         self._text = ctypes.create_string_buffer(_TEXT_CAPACITY)
         self._text_address = ctypes.addressof(self._text)
 
     def at(self, offset: int) -> tuple[int, str]:
         """Return length in bytes and text of the instruction at `offset`; (0, "") when the bytes are none."""
-        window = min(_WINDOW, len(self._code) - offset)
-        if window <= 0:
+        left = len(self._code) - offset
+        if not 0 < left <= len(self._code):
             return 0, ""
-        with _lock():
-            length = self._decode(self._context, self._address + offset, window, 0, self._text_address, _TEXT_CAPACITY)
-        if not 0 < length <= window:
+        with library_lock():
+            length = self._decode(self._context, self._address + offset, _WINDOW, 0, self._text_address, _TEXT_CAPACITY)
+        if not 0 < length <= left:
             return 0, ""
         return length, self._text.value.decode("ascii", errors="replace").strip()
 
@@ -196,7 +201,7 @@ def assemble_object(source: str, target: str) -> Assembled:
     """
     text = source.encode()
     complaints: list[str] = []
-    with _lock():
+    with library_lock():
         library, machine = _library(), _machine(target)
 
         def receive(info: int, _: int | None) -> None:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from asmevo.ir.instruction import ModifierValue
-from asmevo.ir.isa.model import Family
 
-_FLAGS = frozenset(
-    "glc slc dlc scc sc0 sc1 nt offen idxen addr64 lds gds tfe lwe da unorm a16 d16 r128 clamp row_mirror row_half_mirror".split()
-)
+_CACHE_FLAGS = ("glc", "slc", "dlc", "scc", "sc0", "sc1", "nt")
+_ADDRESS_FLAGS = ("offen", "idxen", "addr64", "lds", "gds", "tfe")
+_IMAGE_FLAGS = ("lwe", "da", "unorm", "a16", "d16", "r128")
+_FLAGS = frozenset((*_CACHE_FLAGS, *_ADDRESS_FLAGS, *_IMAGE_FLAGS, "clamp", "row_mirror", "row_half_mirror"))
 
 _NUMBERS: dict[str, range | tuple[int, ...]] = {
     "offset": range(-(1 << 20), 1 << 21),
@@ -61,24 +61,6 @@ _WORDS = {
 }
 
 MODIFIER_NAMES = tuple(sorted((*_FLAGS, *_NUMBERS, *_VECTORS, *_WORDS)))
-
-_OFFSETS: dict[Family, range] = {
-    Family.DS: range(1 << 16),
-    Family.MUBUF: range(1 << 12),
-    Family.MTBUF: range(1 << 12),
-    Family.FLAT: range(1 << 12),
-    Family.GLOBAL: range(-(1 << 12), 1 << 12),
-    Family.SCRATCH: range(-(1 << 12), 1 << 12),
-    Family.SMEM: range(-(1 << 20), 1 << 20),
-}
-
-
-def offset_range(family: Family) -> range | None:
-    """The byte offsets an instruction of this family can encode; None when it has no offset field.
-
-    LLVM truncates buffer offsets silently, so nothing later would notice one that does not fit.
-    """
-    return _OFFSETS.get(family)
 
 
 def check_flag(name: str) -> ModifierValue:

@@ -43,14 +43,17 @@ class LineError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The parts of a line as functions of its holes. `operand_tokens` is the first token of each operand, for carets."""
+    """The parts of a line as functions of its holes.
+
+    The tokens (the first of each operand, the name of each modifier) are those of the line it came from, for carets.
+    """
 
     mnemonic: str
     operands: tuple[MakeOperand, ...]
     modifiers: tuple[MakeModifier, ...]
     operand_tokens: tuple[Token | None, ...]
     mnemonic_token: Token
-    modifier_names: tuple[str, ...]
+    modifier_tokens: Mapping[str, Token]
     is_complete: bool
     """Every hole was found in the tree: only then may the template be used for another line."""
 
@@ -83,7 +86,7 @@ class _Compiler:
         operands: list[MakeOperand] = []
         tokens: list[Token | None] = []
         modifiers: list[MakeModifier] = []
-        seen: dict[str, None] = {}
+        seen: dict[str, Token] = {}
         for child in cast("list[Tree[Token]]", tree.children[1:]):
             if child.data == "operands":
                 for operand in child.children:
@@ -99,10 +102,10 @@ class _Compiler:
                 name = cast(Token, child.children[0])
                 if str(name) in seen:
                     raise LineError("E0127", f"modifier '{name}' is given twice", name)
-                seen[str(name)] = None
+                seen[str(name)] = name
                 modifiers.append(self._modifier(child))
         complete = len(self._used) == len(self._holes)
-        return Template(str(head), tuple(operands), tuple(modifiers), tuple(tokens), head, tuple(seen), complete)
+        return Template(str(head), tuple(operands), tuple(modifiers), tuple(tokens), head, seen, complete)
 
     def _text(self, token: Token, prefix: int = 0) -> Fill:
         """The token's text without its first `prefix` characters, as a function of the holes."""
@@ -124,7 +127,7 @@ class _Compiler:
         return self._source(tree, False, False, False)
 
     def _source(self, tree: Tree[Token], negate: bool, absolute: bool, extend: bool) -> MakeOperand:
-        kind = tree.data
+        kind = str(tree.data)
         if kind in ("integer_source", "float_source"):
             return self._immediate(tree, negative=False, negate=negate, absolute=absolute, extend=extend)
         if kind == "name":
@@ -134,7 +137,7 @@ class _Compiler:
         inner = cast("Tree[Token]", tree.children[-1])
         if kind == "negated" and inner.data in ("integer_source", "float_source"):
             return self._immediate(inner, negative=True, negate=negate, absolute=absolute, extend=extend)
-        if (kind in ("negated", "negated_call") and (negate or absolute)) or (kind == "absolute" and absolute):
+        if _nests_wrongly(kind, negate, absolute, extend):
             raise LineError("E0124", "source modifiers nest in an order the encoding does not have", _first_token(tree))
         if kind == "absolute":
             return self._source(inner, negate, True, extend)
@@ -299,6 +302,15 @@ class _Compiler:
         if tree.data == "word":
             return lambda holes: check_word(name, arguments[0](holes))
         return lambda holes: check_vector(name, [argument(holes) for argument in arguments])
+
+
+def _nests_wrongly(kind: str, negate: bool, absolute: bool, extend: bool) -> bool:
+    """Whether a source modifier may not stand inside those outside it: the order is negation, sext, absolute value."""
+    if kind == "absolute":
+        return absolute
+    if kind == "sign_extended":
+        return extend or absolute
+    return negate or absolute or extend
 
 
 def _constant(operand: Operand) -> MakeOperand:

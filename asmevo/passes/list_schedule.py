@@ -12,7 +12,7 @@ from asmevo.backend.timing import MI300X, estimate, result_latency_cycles, unit_
 from asmevo.ir.isa.model import IssueClass
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.base import PassContext, PassResult, option
-from asmevo.passes.regions import RegionGraph, rebuild_kernel, regions_of
+from asmevo.passes.regions import RegionGraph, regions_of, reordered
 from asmevo.passes.registry import register_pass
 
 SLOT_CYCLES = 4
@@ -24,8 +24,8 @@ class ListSchedule:
     """Order instructions so that long latencies are covered by independent work.
 
     Rewrite:  load a; use a; work --> load a; work; wait; use a
-    Legality: every dependence (registers, implicit registers, memory) and the order of memory operations of one wait counter are
-        kept; waits and wait states are made anew for the new order, and at the region's end no more is outstanding than before.
+    Legality: every dependence (registers, implicit registers, memory) and the order of memory operations of one wait counter
+        are kept; waits and wait states are made anew for the new order, and at the region's end no more is outstanding than before.
     Preserves: register assignment, control flow, memory order.
     Targets: gfx90a, gfx942, gfx950.
     Source: list scheduling by critical path; latencies from the cycle model's parameters (backend/timing).
@@ -33,7 +33,9 @@ class ListSchedule:
 
     name: ClassVar[str] = "list-schedule"
     bias: float = option(1.0, help="weight of the critical path against the original order", ge=0.0, le=16.0)
-    min_gain: float = option(0.0, help="least modelled gain of the kernel for a region's new order to be kept", unit="%", ge=0, le=50)
+    min_gain: float = option(
+        0.0, help="least modelled gain of the kernel for a region's new order to be kept", unit="%", ge=0, le=50
+    )
 
     def run(self, kernel: Kernel, ctx: PassContext) -> PassResult:
         """Schedules each region, keeping a new order only where the cycle model says that the kernel gains."""
@@ -41,13 +43,18 @@ class ListSchedule:
         best = estimate(kernel, executions, waves_per_simd=ctx.waves_per_simd).total_cycles
         current = kernel
         for block in kernel.blocks:
+            if executions and not any(executions.get(i.uid) for i in block.instructions):
+                continue
             # From the last region on: a region's place in its block is not moved by edits behind it.
             for region in reversed(regions_of(block)):
                 graph = RegionGraph.build(current, region)
                 if not graph.has_choice():
                     continue
                 ctx.stat("regions")
-                candidate = rebuild_kernel(current, graph, schedule_region(graph, bias=self.bias))
+                candidate = reordered(graph, schedule_region(graph, bias=self.bias))
+                if candidate is None:
+                    ctx.remark(f"{region}: nops in this block cannot keep the wait states of another one", missed=True)
+                    continue
                 cycles = estimate(candidate, executions, waves_per_simd=ctx.waves_per_simd).total_cycles
                 if cycles < best * (1 - self.min_gain / 100):
                     ctx.stat("regions scheduled")

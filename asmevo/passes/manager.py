@@ -48,8 +48,8 @@ class PipelineResult:
 class PassManager:
     """Runs passes in order over a kernel.
 
-    `after_each` sees every PassRun as it ends (printing, timing and dumping are built on it); `stop_after` limits how many passes
-    run; `executions` is a profile by instruction uid.
+    `after_each` sees every PassRun as it ends (printing, timing and dumping are built on it); `stop_after` limits how many
+    passes run; `executions` is a profile by instruction uid.
     """
 
     passes: Sequence[KernelPass]
@@ -60,7 +60,7 @@ class PassManager:
     stop_after: int | None = None
 
     def run(self, kernel: Kernel) -> PipelineResult:
-        """The pipeline's result. Raises E0401 when a pass leaves invalid IR: that is the pass's bug, named with the invariant."""
+        """The pipeline's result. Raises E0401 when a pass leaves invalid IR: that is the pass's bug."""
         runs: list[PassRun] = []
         for item in self.passes[: self.stop_after]:
             started = time.perf_counter()

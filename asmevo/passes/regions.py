@@ -1,20 +1,25 @@
-"""Regions: stretches of a block whose instructions may be put in another order, and what must hold when they are.
+"""Regions: stretches of a block whose instructions may be put in another order, and the one way to do it.
 
 A region lies between fixed points (barriers, fences, branches, messages, mode changes, what is not understood). Waits and nops
-inside it are not part of the order: they are taken out, and after reordering put back where the new order needs them
-(`repair`). Memory operations of one wait counter keep their order, so that a wait in a later block still means the same.
+inside it are not part of the order: they are taken out, and `reordered` puts back what the new order needs. Memory operations
+of one wait counter keep their order, so that a wait in a later block still means the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from asmevo.ir.analysis.dependence import DependenceGraph, Kind
-from asmevo.ir.instruction import Instruction, WaitCounts
+from asmevo.ir.analysis.manager import AnalysisManager
+from asmevo.ir.analysis.waits import WaitState
+from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.model import Access, Flag, IssueClass
 from asmevo.ir.kernel import Block, Kernel
 from asmevo.ir.rewriter import Rewriter
+from asmevo.passes.fillers import Fillers, is_filler
+from asmevo.passes.wait_obligations import WaitObligations
+from asmevo.passes.wait_states import AllowedShortfalls, with_nops
 
 _MOVABLE = frozenset(
     {
@@ -28,8 +33,8 @@ _MOVABLE = frozenset(
         IssueClass.FLAT,
     }
 )
-MAXIMUM_NODES = 2048
-"""Longer stretches are cut here, so that a dependence graph stays small; code beyond it forms the next region."""
+MAXIMUM_LENGTH = 2048
+"""Longer stretches are cut here, so that a dependence graph stays small; what follows is the next region."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,31 +50,21 @@ class Region:
 
 
 def regions_of(block: Block) -> list[Region]:
-    """The regions of a block with at least two instructions to order, first to last; none when it is frozen."""
-    if block.frozen:
+    """The regions of a block with at least two instructions to order, first to last.
+
+    None when the block is frozen or selects registers by index, since then operands do not name what is touched.
+    """
+    if block.frozen or any(i.mnemonic.startswith("s_set_gpr_idx") for i in block.instructions):
         return []
     regions: list[Region] = []
     start = 0
     for index in range(len(block.instructions) + 1):
         ended = index == len(block.instructions) or not _may_be_inside(block.instructions[index])
-        if ended or index - start >= MAXIMUM_NODES:
+        if ended or index - start >= MAXIMUM_LENGTH:
             if sum(not is_filler(i) for i in block.instructions[start:index]) > 1:
                 regions.append(Region(block.label, start, index))
             start = index + 1 if ended else index
     return regions
-
-
-def is_filler(instruction: Instruction) -> bool:
-    """Whether it is a wait or a nop that `repair` makes anew."""
-    definition = instruction.definition
-    if definition is None:
-        return False
-    if definition.issue is IssueClass.NOP:
-        return True
-    if definition.mnemonic != "s_waitcnt" or not instruction.operands:
-        return False
-    counts = instruction.operands[0]
-    return isinstance(counts, WaitCounts) and counts.expcnt is None
 
 
 def _may_be_inside(instruction: Instruction) -> bool:
@@ -85,39 +80,47 @@ def _may_be_inside(instruction: Instruction) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RegionGraph:
-    """The instructions to order and which must come before which.
+    """A region's instructions that have an order, which must come before which, and what its waits must guarantee.
 
     `predecessors[j]` and `successors[i]` hold node numbers; node numbers are positions in the current order.
     """
 
+    kernel: Kernel
     region: Region
     nodes: tuple[Instruction, ...]
     predecessors: tuple[tuple[int, ...], ...]
     successors: tuple[tuple[int, ...], ...]
     data: frozenset[tuple[int, int]]
     """Edges that carry a value (read after write); the others only keep an order."""
+    obligations: WaitObligations
+    allowed: AllowedShortfalls
 
     @classmethod
-    def build(cls, kernel: Kernel, region: Region) -> RegionGraph:
-        """The graph of a region; Complexity: linear in instructions times registers named."""
-        block = kernel.block(region.label)
-        nodes = tuple(i for i in block.instructions[region.start : region.stop] if not is_filler(i))
+    def build(cls, kernel: Kernel, region: Region, analyses: AnalysisManager | None = None) -> RegionGraph:
+        """The graph of a region of `kernel`; `analyses` are the kernel's, when at hand."""
+        analyses = analyses or AnalysisManager(kernel)
+        inside = kernel.block(region.label).instructions[region.start : region.stop]
+        nodes = tuple(i for i in inside if not is_filler(i))
         before: list[set[int]] = [set() for _ in nodes]
         after: list[set[int]] = [set() for _ in nodes]
         data: set[tuple[int, int]] = set()
         edges = [(edge.source, edge.target, edge.kind is Kind.RAW) for edge in DependenceGraph.of(nodes).edges]
-        edges += [(a, b, False) for a, b in _counter_order(nodes)]
+        edges += [(source, target, False) for source, target in _counter_order(nodes)]
         for source, target, carries in edges:
             before[target].add(source)
             after[source].add(target)
             if carries:
                 data.add((source, target))
+        entering = analyses.get(WaitState).before(region.label, region.start)
         return cls(
+            kernel,
             region,
             nodes,
             tuple(tuple(sorted(s)) for s in before),
             tuple(tuple(sorted(s)) for s in after),
             frozenset(data),
+            WaitObligations.of(entering, inside),
+            analyses.get(AllowedShortfalls),
         )
 
     def has_choice(self) -> bool:
@@ -143,32 +146,36 @@ def _counter_order(nodes: Sequence[Instruction]) -> list[tuple[int, int]]:
     edges: list[tuple[int, int]] = []
     last: dict[object, int] = {}
     for index, node in enumerate(nodes):
-        assert node.definition is not None
-        for counter in node.definition.counters:
+        for counter in node.definition.counters if node.definition else ():
             if counter in last:
                 edges.append((last[counter], index))
             last[counter] = index
     return edges
 
 
-def rebuild_kernel(kernel: Kernel, graph: RegionGraph, order: Sequence[int]) -> Kernel:
-    """`kernel` with the region in another legal order and its waits and nops made anew.
+def reordered(graph: RegionGraph, order: Sequence[int]) -> Kernel | None:
+    """The graph's kernel with the region in another legal order, its waits and nops made anew; None when nops cannot mend it.
 
     Raises ValueError for an illegal order: that is a bug of the caller.
     """
-    from asmevo.passes.repair import repaired
-
     if not graph.is_legal(order):
         raise ValueError(f"illegal order for {graph.region}")
+    kernel, region = graph.kernel, graph.region
+    block = kernel.block(region.label)
+    removed = [i for i in block.instructions[region.start : region.stop] if is_filler(i)]
+    fillers = Fillers(removed, max(i.uid for i in kernel.instructions()) + 1)
+    body: list[Instruction] = []
+    waits = graph.obligations.waits(order)
+    for node, wait in zip(order, waits, strict=False):
+        if wait is not None:
+            body.append(fillers.wait(wait))
+        body.append(graph.nodes[node])
+    if waits[-1] is not None:
+        body.append(fillers.wait(waits[-1]))
+    whole = (*block.instructions[: region.start], *body, *block.instructions[region.stop :])
+    instructions = with_nops(kernel, graph.allowed, block.label, whole, fillers)
+    if instructions is None:
+        return None
     rewriter = Rewriter(kernel)
-    block = kernel.block(graph.region.label)
-    body = repaired(kernel, graph.region, [graph.nodes[i] for i in order])
-    rewriter.replace_block_instructions(
-        block.label, (*block.instructions[: graph.region.start], *body, *block.instructions[graph.region.stop :])
-    )
+    rewriter.replace_block_instructions(block.label, instructions)
     return rewriter.kernel
-
-
-def renumbered(instruction: Instruction, uid: int) -> Instruction:
-    """A copy of an instruction as a new one."""
-    return replace(instruction, uid=uid, encoding=None, offset=None)

@@ -106,7 +106,7 @@ def optimise(
 ) -> Optimisation:
     """The best verified kernel found within the budget, with every attempt's status.
 
-    Raises E0504 when the original faults in its own launches. An interrupt (Ctrl-C) ends the search and keeps what was accepted.
+    Raises E0504 when the original faults in its own launches. Ctrl-C ends the search and keeps what was accepted.
     """
     started = time.perf_counter()
     profile = profile_kernel(kernel, dispatches, waves_per_simd)
@@ -152,9 +152,7 @@ def _climb(search: _Search, seed: int, windows: int) -> None:
         round_number += 1
         current = replace(
             search.profile,
-            estimate=estimate(
-                search.best, dict(search.profile.executions), waves_per_simd=search.profile.waves_per_simd
-            ),
+            estimate=estimate(search.best, dict(search.profile.executions), waves_per_simd=search.profile.waves_per_simd),
         )
         proposals = ReorderProposer(windows).propose(search.best, current, seed * 1_000_003 + round_number)
         faster: list[tuple[float, int, Proposal]] = []

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.list_schedule import schedule_region
 from asmevo.passes.manager import PassManager
 from asmevo.passes.pipeline import parse_pipeline
-from asmevo.passes.regions import Region, RegionGraph, rebuild_kernel, regions_of
+from asmevo.passes.regions import Region, RegionGraph, regions_of, reordered
 from asmevo.search.profile import Profile
 
 
@@ -54,9 +55,7 @@ class PipelineProposer:
         """One candidate a pipeline; the seed does not matter, pipelines are deterministic."""
         del seed
         for text in self.pipelines:
-            manager = PassManager(
-                parse_pipeline(text), executions=profile.executions, waves_per_simd=profile.waves_per_simd
-            )
+            manager = PassManager(parse_pipeline(text), executions=profile.executions, waves_per_simd=profile.waves_per_simd)
             yield Proposal(self.name, text, manager.run(parent).kernel)
 
 
@@ -64,8 +63,8 @@ class PipelineProposer:
 class ReorderProposer:
     """Seeded local search over legal orders of the hot blocks' regions.
 
-    Half of the proposals schedule a region anew with perturbed priorities, half move one instruction some places up or down. Waits
-    and wait states are made again for each order, so that a proposal only has to be judged, not repaired.
+    Half of the proposals schedule a region anew with perturbed priorities, half move one instruction some places up or down.
+    Waits and wait states are made again for each order, so that a proposal only has to be judged, not repaired.
     """
 
     windows: int = 4
@@ -76,10 +75,11 @@ class ReorderProposer:
         random_source = random.Random(seed)
         hot = set(profile.hot_blocks(self.windows))
         choices: list[tuple[Region, RegionGraph]] = []
+        analyses = AnalysisManager(parent)
         for block in parent.blocks:
             if block.label in hot and not block.frozen:
                 for region in regions_of(block):
-                    graph = RegionGraph.build(parent, region)
+                    graph = RegionGraph.build(parent, region, analyses)
                     if graph.has_choice():
                         choices.append((region, graph))
         weights = [len(graph.nodes) for _, graph in choices]
@@ -92,7 +92,9 @@ class ReorderProposer:
             else:
                 order, what = _move_one(graph, random_source)
                 what = f"{what} in {region}"
-            yield Proposal(self.name, what, rebuild_kernel(parent, graph, order))
+            candidate = reordered(graph, order)
+            if candidate is not None:
+                yield Proposal(self.name, what, candidate)
 
 
 def _move_one(graph: RegionGraph, random_source: random.Random) -> tuple[list[int], str]:

@@ -46,7 +46,9 @@ class Judge:
         if not static.outcome.is_success:
             return static
         if self.level is Level.STATIC:
-            return Verdict(Outcome.UNKNOWN, static.basis, reason="values were not compared: only waits and wait states were checked")
+            return Verdict(
+                Outcome.UNKNOWN, static.basis, reason="values were not compared: only waits and wait states were checked"
+            )
         proof = prove_kernel(before, after, timeout_s=self.timeout_s)
         basis = (*static.basis, *proof.basis)
         if proof.outcome is Outcome.REFUTED or (self.level is Level.SMT and not proof.outcome.is_success):

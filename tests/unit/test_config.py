@@ -17,7 +17,7 @@ def _file(tmp_path, text):
 
 
 def test_order_is_defaults_file_set_flag(tmp_path):
-    path = _file(tmp_path, 'version = 1\n[search]\nseed = 3\nattempts = 5\nbudget_s = 2.0\n')
+    path = _file(tmp_path, "version = 1\n[search]\nseed = 3\nattempts = 5\nbudget_s = 2.0\n")
     resolved = resolve(path, ["search.attempts=6", "search.budget_s=4.0"], {"search.budget_s": 8.0, "search.windows": None})
     search = resolved.settings.search
     assert (search.seed, search.attempts, search.budget_s, search.windows) == (3, 6, 8.0, 4)
@@ -34,7 +34,9 @@ def test_unknown_key_names_the_nearest_with_a_caret(tmp_path):
     assert "did you mean 'seed'" in diagnostic.help
 
 
-@pytest.mark.parametrize("text", ['[search]\nseed = "3"\n', "[search]\nseed = -1\n", "version = 2\n", '[verify]\nlevel = "maybe"\n'])
+@pytest.mark.parametrize(
+    "text", ['[search]\nseed = "3"\n', "[search]\nseed = -1\n", "version = 2\n", '[verify]\nlevel = "maybe"\n']
+)
 def test_wrong_type_or_range_is_refused(tmp_path, text):
     assert _error(_file(tmp_path, text)).code == "E0211"
 

@@ -41,7 +41,8 @@ class Stream(enum.Flag):
     FLAT = enum.auto()
 
 
-_IN_ORDER = (Stream.NONE, Stream.LDS, Stream.VMEM)
+IN_ORDER = (Stream.NONE, Stream.LDS, Stream.VMEM)
+"""Stream sets under which a counter counts down in the order of issue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Pending:
     @property
     def in_order(self) -> bool:
         """True when a wait above zero says anything."""
-        return self.streams in _IN_ORDER
+        return self.streams in IN_ORDER
 
     @property
     def mask(self) -> int:
@@ -213,12 +214,15 @@ def event_of(instruction: Instruction, effect: Effects) -> Event:
 def register_use(instruction: Instruction, effect: Effects) -> Use:
     """The registers whose loads must be complete before the instruction: all it reads and writes.
 
-    A vector memory load may overwrite the destination of an earlier one without a wait, as they return in order (HR).
+    A vector memory load may overwrite the destination of an earlier one without a wait, as they return in order (HR), and so
+    may an LDS read that of an earlier LDS read.
     """
     definition = instruction.definition
     touched = (effect.reads | effect.writes) & REGISTERS
-    if definition is not None and definition.counters == (Counter.VMCNT,):
-        return Use(effect.reads & REGISTERS, touched)
+    if definition is not None and definition.counters:
+        vmcnt, lgkmcnt = _streams(definition)
+        read = effect.reads & REGISTERS
+        return Use(read if vmcnt is Stream.VMEM else touched, read if lgkmcnt is Stream.LDS else touched)
     return Use(touched, touched)
 
 

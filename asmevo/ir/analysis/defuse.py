@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asmevo.ir.analysis.facts import EffectsTable, all_lane_kills
+from asmevo.ir.analysis.facts import EffectsTable
 from asmevo.ir.analysis.flow import Flow
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.kernel import Kernel
@@ -32,8 +32,7 @@ class DefUse:
         del kernel
         flow, table = manager.get(Flow), manager.get(EffectsTable)
         kills = {
-            label: tuple(all_lane_kills(i, e) for i, e in zip(block.instructions, table.by_block[label], strict=True))
-            for label, block in flow.blocks.items()
+            label: tuple(effect.kills for effect in effects) for label, effects in table.by_block.items()
         }
         return cls(flow, table, kills)
 

@@ -10,8 +10,9 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from asmevo.ir.analysis.facts import ALL_UNITS, effects_of
+from asmevo.ir.analysis.facts import ALL_UNITS
 from asmevo.ir.analysis.memory import MemoryUse, memory_use
+from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.model import Flag, IssueClass
 from asmevo.ir.registers import units
@@ -109,7 +110,7 @@ class _Builder:
         definition = instruction.definition
         if definition is not None and definition.issue is IssueClass.NOP:
             return
-        effect = effects_of(instruction)
+        effect = effects(instruction)
         self._registers(index, effect.reads, effect.writes)
         self._memory_order(index, memory_use(instruction))
         counts = definition is not None and bool(definition.counters)

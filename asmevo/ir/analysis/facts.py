@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.effects import Effects, effects
+from asmevo.ir.effects import Effects, effects, may_skip_vectors
 from asmevo.ir.instruction import Instruction, Label
 from asmevo.ir.isa.hazards import DPP_MODIFIERS
 from asmevo.ir.isa.model import Access, Flag, IssueClass, Space
 from asmevo.ir.kernel import Block, Kernel
-from asmevo.ir.registers import UNIT_COUNT, VECTOR_MASK
+from asmevo.ir.registers import UNIT_COUNT, VECTOR_MASK, VGPR_MASK
 
 ALL_UNITS = (1 << UNIT_COUNT) - 1
 
@@ -22,23 +22,45 @@ ALL_UNITS = (1 << UNIT_COUNT) - 1
 class EffectsTable:
     """Effects by block label, one for each instruction in order.
 
-    An instruction without definition (raw data) reads everything, may write everything and surely writes nothing.
+    `printed` takes operands as they stand. `by_block` is what may happen: under indexed register mode an instruction may read
+    and write any VGPR, and where VSKIP may be set a vector instruction surely replaces nothing.
     """
 
+    printed: dict[str, tuple[Effects, ...]]
     by_block: dict[str, tuple[Effects, ...]]
 
     @classmethod
     def compute(cls, kernel: Kernel, manager: AnalysisManager) -> EffectsTable:
         """The table of `kernel`."""
         del manager
-        return cls({block.label: tuple(effects_of(i) for i in block.instructions) for block in kernel.blocks})
+        may_skip = may_skip_vectors(kernel.instructions())
+        indexed = {block.label: _indexed_positions(block) for block in kernel.blocks}
+        if any(marks is None for marks in indexed.values()):
+            indexed = {block.label: frozenset(range(len(block.instructions))) for block in kernel.blocks}
+        return cls(
+            {block.label: tuple(effects(i) for i in block.instructions) for block in kernel.blocks},
+            {
+                block.label: tuple(
+                    effects(i, may_skip=may_skip, indexed=position in (indexed[block.label] or ()))
+                    for position, i in enumerate(block.instructions)
+                )
+                for block in kernel.blocks
+            },
+        )
 
 
-def effects_of(instruction: Instruction) -> Effects:
-    """The effects of one instruction, raw data included."""
-    if instruction.definition is None:
-        return Effects(ALL_UNITS, ALL_UNITS, 0)
-    return effects(instruction)
+def _indexed_positions(block: Block) -> frozenset[int] | None:
+    """Positions under indexed register mode; None when the mode may be on where the block ends."""
+    on = False
+    found: set[int] = set()
+    for position, instruction in enumerate(block.instructions):
+        if instruction.mnemonic in ("s_set_gpr_idx_on", "s_set_gpr_idx_mode"):
+            on = True
+        elif instruction.mnemonic == "s_set_gpr_idx_off":
+            on = False
+        elif on:
+            found.add(position)
+    return None if on else frozenset(found)
 
 
 def reads_any_lane(instruction: Instruction) -> bool:
@@ -51,24 +73,11 @@ def reads_any_lane(instruction: Instruction) -> bool:
     return instruction.mnemonic.endswith("_dpp") or any(m.name in DPP_MODIFIERS for m in instruction.modifiers)
 
 
-def active_kills(instruction: Instruction, effect: Effects) -> int:
-    """Units whose whole value in every active lane is replaced."""
-    definition = instruction.definition
-    if definition is None:
-        return 0
-    scalar = effect.kills & ~VECTOR_MASK
-    if Flag.PARTIAL in definition.flags or any(m.name in ("dst_sel", "op_sel") for m in instruction.modifiers):
-        return scalar
-    return scalar | (effect.writes & VECTOR_MASK)
-
-
-def all_lane_kills(instruction: Instruction, effect: Effects) -> int:
-    """Units whose whole value is replaced whatever EXEC is: scalar results and matrix results."""
-    definition = instruction.definition
-    if definition is None:
-        return 0
-    vector = effect.writes & VECTOR_MASK if definition.issue is IssueClass.MATRIX else 0
-    return (effect.kills & ~VECTOR_MASK) | vector
+def active_kills(effect: Effects) -> int:
+    """Units whose whole value in every active lane is replaced. Partial writes read their destination, so they end no life."""
+    if effect.writes & VGPR_MASK == VGPR_MASK:
+        return effect.kills & ~VECTOR_MASK
+    return effect.kills | (effect.writes & VECTOR_MASK)
 
 
 def is_lds_dma(instruction: Instruction) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from asmevo.ir.analysis.exec_full import ExecChange, exec_change
-from asmevo.ir.analysis.facts import ALL_UNITS, EffectsTable, active_kills, all_lane_kills, leaves_unseen, reads_any_lane
+from asmevo.ir.analysis.facts import ALL_UNITS, EffectsTable, active_kills, leaves_unseen, reads_any_lane
 from asmevo.ir.analysis.flow import Flow
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.effects import Effects
@@ -111,8 +111,8 @@ class _Step:
         return cls(
             effect.reads,
             effect.reads & VECTOR_MASK if reads_any_lane(instruction) else 0,
-            active_kills(instruction, effect),
-            all_lane_kills(instruction, effect) & VECTOR_MASK,
+            active_kills(effect),
+            effect.kills & VECTOR_MASK,
             exec_change(instruction, effect),
         )
 

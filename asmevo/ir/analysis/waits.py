@@ -9,7 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from asmevo.ir.analysis.brackets import CAPACITY, Brackets, Event, Pending, Use, ages, event_of, register_use, sharing_use
+from asmevo.ir.analysis.brackets import (
+    CAPACITY,
+    IN_ORDER,
+    Brackets,
+    Event,
+    Pending,
+    Stream,
+    Use,
+    ages,
+    event_of,
+    register_use,
+    sharing_use,
+)
 from asmevo.ir.analysis.facts import EffectsTable, leaves_unseen
 from asmevo.ir.analysis.flow import Flow
 from asmevo.ir.analysis.manager import AnalysisManager
@@ -43,7 +55,7 @@ class WaitState:
         rows = {
             label: [
                 Row(event_of(i, e), register_use(i, e), sharing_use(i))
-                for i, e in zip(block.instructions, table.by_block[label], strict=True)
+                for i, e in zip(block.instructions, table.printed[label], strict=True)
             ]
             for label, block in flow.blocks.items()
         }
@@ -110,7 +122,7 @@ _NO_EVENT = Event()
 
 @dataclass(frozen=True, slots=True)
 class WaitNeeds:
-    """For each s_waitcnt, by uid and (label, index), the weakest counts that keep every use covered on every path.
+    """For each s_waitcnt, by (label, index), the weakest counts that keep every use covered on every path.
 
     The counts hold together: all waits may be changed at once. A wait with all counts None may be removed. Also kept is what
     sharing may rely on (see `brackets.sharing_use`). Waits in unreachable or frozen blocks stay as they are.
@@ -147,6 +159,10 @@ def _weakest(state: WaitState, unseen: frozenset[str], label: str, index: int, w
     return WaitCounts(vmcnt, wait.expcnt, lgkmcnt)
 
 
+_STREAMS = -1
+"""Stands among the ages for the streams that a full wait ends: while they last, a later partial wait says nothing."""
+
+
 class _Walk:
     """Follows what one wait completes along every path until another wait completes it too or something relies on it."""
 
@@ -156,33 +172,41 @@ class _Walk:
         self._vm = counter is Counter.VMCNT
         self._capacity = CAPACITY[counter]
         self._entries = dict(ages(pending, count, self._capacity))
-        self._ordered = pending.in_order
-        self._floor = count
+        self._count = count
+        self._streams = pending.streams
         self._need: int | None = None
+        if count == 0 and not pending.in_order:
+            self._entries[_STREAMS] = 0
 
     def weakest(self, label: str, index: int) -> int | None:
         """The weakest count in place of the wait at this point."""
-        visited: dict[tuple[str, int], int] = {}
-        pending = [(label, index + 1, tuple(self._entries), 0)]
+        visited: dict[tuple[str, int, Stream], int] = {}
+        pending = [(label, index + 1, tuple(self._entries), 0, self._streams)]
         while pending:
-            block, start, alive, newer = pending.pop()
-            alive, newer = self._through(block, start, alive, newer)
-            if not alive:
-                continue
-            if block in self._unseen:
+            block, start, alive, newer, streams = pending.pop()
+            alive, newer, streams = self._through(block, start, alive, newer, streams)
+            if alive and block in self._unseen:
                 self._rely(alive)
                 continue
             for successor in self._state.flow.successors[block]:
-                fresh = tuple(age for age in alive if visited.get((successor, age), self._capacity + 1) > newer)
+                fresh = tuple(
+                    age for age in alive if visited.get((successor, age, streams), self._capacity + 1) > newer
+                )
                 if fresh:
-                    visited.update({(successor, age): newer for age in fresh})
-                    pending.append((successor, 0, fresh, newer))
+                    visited.update({(successor, age, streams): newer for age in fresh})
+                    pending.append((successor, 0, fresh, newer, streams))
         if self._need is None:
             return None
-        return max(self._need, self._floor or 0) if self._ordered else 0
+        return self._need if self._streams in IN_ORDER else 0
 
-    def _through(self, label: str, start: int, alive: tuple[int, ...], newer: int) -> tuple[tuple[int, ...], int]:
-        for row in self._state.rows[label][start:]:
+    def _through(
+        self, label: str, start: int, alive: tuple[int, ...], newer: int, streams: Stream
+    ) -> tuple[tuple[int, ...], int, Stream]:
+        rows = self._state.rows[label]
+        for index in range(start, len(rows)):
+            if not alive:
+                break
+            row = rows[index]
             touched = (row.use.vmcnt if self._vm else row.use.lgkmcnt) | row.sharing
             relied = tuple(age for age in alive if self._entries[age] & touched)
             if relied:
@@ -190,21 +214,31 @@ class _Walk:
                 alive = tuple(age for age in alive if age not in relied)
             event = row.event
             if event.wait is not None:
-                alive = self._after_wait(event.wait.vmcnt if self._vm else event.wait.lgkmcnt, alive, newer)
-            elif (event.vmcnt if self._vm else event.lgkmcnt).value:
+                count = event.wait.vmcnt if self._vm else event.wait.lgkmcnt
+                alive = self._after_wait(label, index, count, alive, newer, streams)
+            stream = event.vmcnt if self._vm else event.lgkmcnt
+            if stream is not Stream.NONE:
                 newer = min(newer + 1, self._capacity)
-                # Another stream on the counter makes any later wait above zero worthless for what is outstanding.
-            if not alive:
-                break
-        return alive, newer
+                streams |= stream
+        return alive, newer, streams
 
-    def _after_wait(self, count: int | None, alive: tuple[int, ...], newer: int) -> tuple[int, ...]:
+    def _after_wait(
+        self, label: str, index: int, count: int | None, alive: tuple[int, ...], newer: int, streams: Stream
+    ) -> tuple[int, ...]:
         if count is None or count >= self._capacity:
             return alive
         if count == 0:
             return ()
+        brackets = self._state.before(label, index)
+        if not (brackets.vmcnt if self._vm else brackets.lgkmcnt).in_order:
+            return alive
+        if _STREAMS in alive:
+            self._rely(alive)
+            return ()
+        if streams not in IN_ORDER:
+            return alive
         return tuple(age for age in alive if min(age + newer, self._capacity - 1) < count)
 
     def _rely(self, relied: tuple[int, ...]) -> None:
-        oldest_needed = min(relied)
+        oldest_needed = max(min(relied), 0)
         self._need = oldest_needed if self._need is None else min(self._need, oldest_needed)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from functools import lru_cache
 
 from asmevo.ir.isa import ds, flat, matrix, smem, sop, vmem, vop1, vop2, vop3, vop3p, vopc
-from asmevo.ir.isa.model import Access, Family, OpcodeDef
+from asmevo.ir.isa.model import Access, Family, Flag, OpcodeDef
 from asmevo.ir.isa.table import Table, compile_table
 
 _SUFFIXES = ("_e32", "_e64", "_sdwa", "_dpp")
@@ -15,13 +15,13 @@ _RETURN_BITS = frozenset({"sc0", "glc"})
 
 
 def tables() -> tuple[Table, ...]:
-    """All family tables, in the manual's order."""
+    """Return all family tables, in the manual's order."""
     return tuple(table for module in _FAMILIES for table in module.tables())
 
 
 @lru_cache(maxsize=1)
 def definitions() -> dict[str, tuple[OpcodeDef, ...]]:
-    """Base mnemonic to its definitions; several where the printed operands or their roles depend on a modifier."""
+    """Map each base mnemonic to its definitions; several where the printed operands or their roles depend on a modifier."""
     index: dict[str, list[OpcodeDef]] = {}
     for table in tables():
         for definition in compile_table(table):
@@ -30,7 +30,7 @@ def definitions() -> dict[str, tuple[OpcodeDef, ...]]:
 
 
 def base_mnemonic(mnemonic: str) -> str:
-    """`mnemonic` without its encoding suffix: v_add_f32 for v_add_f32_e64."""
+    """Return `mnemonic` without its encoding suffix: v_add_f32 for v_add_f32_e64."""
     for suffix in _SUFFIXES:
         if mnemonic.endswith(suffix):
             return mnemonic[: -len(suffix)]
@@ -38,12 +38,12 @@ def base_mnemonic(mnemonic: str) -> str:
 
 
 def variants(mnemonic: str) -> tuple[OpcodeDef, ...]:
-    """Every definition of a mnemonic (suffix allowed); empty when it is unknown."""
+    """Return every definition of a mnemonic (suffix allowed); empty when it is unknown."""
     return definitions().get(base_mnemonic(mnemonic), ())
 
 
 def lookup(mnemonic: str) -> OpcodeDef | None:
-    """The plain definition of a mnemonic (suffix allowed): no return value, no LDS; None when it is unknown."""
+    """Return the plain definition of a mnemonic (suffix allowed): no return value, no LDS; None when it is unknown."""
     found = variants(mnemonic)
     return found[0] if found else None
 
@@ -53,33 +53,30 @@ def _resolve(mnemonic: str, operand_count: int, returns: bool, to_lds: bool) -> 
     for definition in variants(mnemonic):
         if len(definition.operands) != operand_count:
             continue
-        if definition.access in (Access.ATOMIC, Access.ATOMIC_RETURN) and _is_selected_by_bit(definition):
+        if definition.access in (Access.ATOMIC, Access.ATOMIC_RETURN) and definition.family is not Family.DS:
             if (definition.access is Access.ATOMIC_RETURN) != returns:
                 continue
-        elif definition.family in (Family.MUBUF, Family.MTBUF) and (definition.access is Access.LDS_DMA) != to_lds:
+        elif definition.family in (Family.MUBUF, Family.MTBUF) and (Flag.M0_LDS in definition.flags) != to_lds:
             continue
         return definition
     return None
 
 
 def resolve(mnemonic: str, operand_count: int, modifier_names: Collection[str] = ()) -> OpcodeDef | None:
-    """The definition that fits a printed instruction; None when the mnemonic is unknown or no form has that many operands.
+    """Return the definition that fits a printed instruction; None if it is unknown or has no form with that many operands.
 
-    `sc0` (`glc`) on an atomic selects the form that returns the old value, `lds` on a buffer load the one that writes LDS.
+    `sc0` (`glc`) on an atomic selects the form that returns the old value, `lds` on a buffer access the one that moves data
+    between buffer and LDS.
     """
     return _resolve(mnemonic, operand_count, not _RETURN_BITS.isdisjoint(modifier_names), "lds" in modifier_names)
 
 
-def _is_selected_by_bit(definition: OpcodeDef) -> bool:
-    return definition.family is not Family.DS
-
-
 def permitted_bits(definition: OpcodeDef, index: int) -> tuple[int, ...]:
-    """Register widths that operand `index` may be printed with; (0,) for one that is never a register.
+    """Return the register widths that operand `index` may be printed with; (0,) for one that is never a register.
 
     Addresses are narrower when another operand gives the base: a global address is one register beside an SGPR pair and
     two beside `off`; a buffer address has no, one or two registers by offen and idxen. 0 beside other widths stands for
-    `off`.
+    `off`. The sources of f8f6f4 matrix instructions have the width of the format that cbsz and blgp name.
     """
     spec = definition.operands[index]
     if definition.family is Family.GLOBAL and spec.name in ("vaddr", "saddr"):
@@ -88,4 +85,6 @@ def permitted_bits(definition: OpcodeDef, index: int) -> tuple[int, ...]:
         return (0, 32)
     if definition.family in (Family.MUBUF, Family.MTBUF) and spec.name == "vaddr":
         return (0, 32, 64)
+    if definition.mnemonic.endswith("_f8f6f4") and spec.name in ("src0", "src1"):
+        return (128, 192, 256)
     return (spec.bits,)

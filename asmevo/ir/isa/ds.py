@@ -1,7 +1,7 @@
 """DS: local data share, lane permutes and global wave sync.
 
-All count lgkmcnt, in order among themselves. Only the add-TID forms, append and consume use M0 on these targets. Permutes use the
-LDS unit but touch no memory. Source: CDNA3 ISA guide, "Data Share Operations".
+All count lgkmcnt, in order among themselves. Only the add-TID forms, append and consume use M0 on these targets. Permutes use
+the LDS unit but touch no memory. Source: CDNA3 ISA guide, "Data Share Operations".
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ ds_gws_sema_v                      <m0 expcnt fixed
 
 
 def tables() -> tuple[Table, ...]:
-    """The family's tables."""
+    """Return the family's tables."""
     return (
         Table(Family.DS, IssueClass.LDS, "<exec lgkmcnt space lds", _MEMORY),
         Table(Family.DS, IssueClass.LDS, "<exec lgkmcnt space lds @gfx950", _GFX950),

@@ -1,8 +1,8 @@
 """FLAT, GLOBAL and SCRATCH: vector memory by address.
 
-`vaddr` is two registers beside `off` and one beside an SGPR base (GLOBAL); scratch takes a register or `off` for either. An atomic
-has two lines: with sc0 (glc on gfx90a) a destination is printed first. flat instructions count both vmcnt and lgkmcnt and
-may complete out of order. Source: CDNA3 ISA guide, "Flat Memory Instructions".
+`vaddr` is two registers beside `off` and one beside an SGPR base (GLOBAL); scratch takes a register or `off` for either. An
+atomic has two lines: with sc0 (glc on gfx90a) a destination is printed first. flat instructions count both vmcnt and lgkmcnt
+and may complete out of order. Source: CDNA3 ISA guide, "Flat Memory Instructions".
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ scratch_load_lds_ushort     vaddr:32 saddr:32            dma 2 <m0 m0-lds @gfx94
 
 
 def tables() -> tuple[Table, ...]:
-    """The family's tables."""
+    """Return the family's tables."""
     return (
         Table(Family.FLAT, IssueClass.FLAT, "<exec,flat_scratch vmcnt lgkmcnt space flat", _FLAT),
         Table(Family.GLOBAL, IssueClass.VMEM, "<exec vmcnt space global", _GLOBAL),

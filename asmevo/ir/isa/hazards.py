@@ -7,7 +7,8 @@ Sources: G3 (MI300 CDNA3 ISA guide 4.5 and table 37), G2 and G4 (MI200 and CDNA4
 (rocRoller wait-state observers). Where they differ, `documented` is the vendor's figure and `llvm` the compiler's.
 
 Not in the table: a VGPR write before a memory read with a DGEMM between them (a gfx90a chip bug), VCC written by one name and
-read by its SGPR alias (the assembler prints one name only), and soft clauses under XNACK.
+read by its SGPR alias (the assembler prints one name only), a state between two conversions to FP8 parts of one VGPR (G3 7.2 asks for it, HR does not, and
+production objects have none), and soft clauses under XNACK.
 """
 
 from __future__ import annotations
@@ -40,7 +41,6 @@ class Op(enum.Enum):
     CMPX = "v_cmpx"
     DOT = "v_dot"
     PARTIAL = "VALU that writes a part of a VGPR by op_sel or SDWA"
-    FP8_PART = "v_cvt to a byte or half of FP8 or BF8"
     DPP = "DPP"
     DIV_FMAS = "v_div_fmas"
     FMA_F64 = "v_fma_f64 or v_fmac_f64"
@@ -209,7 +209,6 @@ def _vector_rules() -> tuple[Rule, ...]:
         _rule("valu-lane-read", _LATE, written, (Op.LANE_READ, Part.READS), 1, "G3 4.5, HR, RR"),
         _rule("partial-valu", _LATE, (Op.PARTIAL, Part.WRITES), (Op.VALU, Part.READS), 1, "G3 4.5, HR, RR"),
         _rule("trans-valu", _LATE, (Op.TRANS, Part.WRITES), (Op.VALU_NOT_TRANS, Part.READS), 1, "G3 4.5, HR, RR"),
-        _rule("fp8-part", _LATE, (Op.FP8_PART, Part.WRITES), written, 1, "G3 7.2", llvm=0),
         _rule("cmpx-permlane", frozenset({_950}), exec_written, (Op.PERMLANE, Part.ALL), 4, "G4 4.5, RR"),
         _rule("valu-permlane", frozenset({_950}), written, (Op.PERMLANE, Part.READS), 2, "G4 4.5, RR"),
         _rule("valu-matrix", _ALL, (Op.VALU_NOT_DOT, Part.WRITES), (Op.MATRIX, Part.READS), 2, "G3 t.37, HR, RR"),
@@ -356,9 +355,6 @@ def _valu(definition: OpcodeDef, mnemonic: str, modifiers: Mapping[str, Modifier
         found.add(Op.DPP)
     if modifiers.get("dst_sel", "DWORD") != "DWORD" or _selects_high_destination(definition, modifiers.get("op_sel")):
         found.add(Op.PARTIAL)
-    name = definition.mnemonic
-    if name.startswith("v_cvt_") and name.endswith("_f32") and any(kind in name for kind in ("fp8", "bf8")):
-        found.add(Op.FP8_PART)
 
 
 def _selects_high_destination(definition: OpcodeDef, op_sel: ModifierValue | None) -> bool:

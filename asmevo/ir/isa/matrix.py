@@ -1,10 +1,11 @@
 """Matrix instructions: MFMA, SMFMAC and the accumulation-register moves.
 
-D is `vdst`, A `src0`, B `src1`, C `src2`; an SMFMAC accumulates into D and takes an index register instead of C. Passes are of
-four cycles, on the first target named for a line (gfx942 where it has the instruction under that name). A spelling without
-the underscore is gfx90a's; gfx942 accepts it and prints the other, and its passes are gfx90a's, which are never fewer. EXEC is kept
-as a read although the hardware ignores it. Of the f8f6f4 forms the widest shape and the slowest format are given. Source: CDNA3
-ISA guide, "Matrix Arithmetic Instructions", and AMD's matrix instruction calculator.
+D is `vdst`, A `src0`, B `src1`, C `src2`; an SMFMAC accumulates into D and takes an index register instead of C. A spelling
+without the underscore is gfx90a's; gfx942 accepts it and prints the other. v_mfma_f32_32x32x4bf16 is gfx90a's alone: gfx942
+takes that spelling for another shape, 32x32x4_2b_bf16. Passes are of four cycles: gfx942's, gfx950's where only that has it,
+gfx90a's for its spellings (never fewer). EXEC is kept as a read although the hardware ignores it. Of the f8f6f4 forms the
+widest shape and the slowest format are given. Source: CDNA3 ISA guide, "Matrix Arithmetic Instructions", and AMD's matrix
+instruction calculator.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ v_mfma_f32_16x16x4bf16_1k   vdst=512 src0:64 src1:64 src2:512    passes 8
 v_mfma_f32_16x16x4f16       vdst=512 src0:64 src1:64 src2:512    passes 8
 v_mfma_f32_16x16x8bf16      vdst=128 src0:32 src1:32 src2:128    passes 8 @gfx90a
 v_mfma_f32_32x32x2bf16      vdst=1024 src0:32 src1:32 src2:1024  passes 16 @gfx90a
-v_mfma_f32_32x32x4bf16      vdst=1024 src0:64 src1:64 src2:1024  passes 16
+v_mfma_f32_32x32x4bf16      vdst=512 src0:32 src1:32 src2:512    passes 16 @gfx90a
 v_mfma_f32_32x32x4bf16_1k   vdst=1024 src0:64 src1:64 src2:1024  passes 16
 v_mfma_f32_32x32x4f16       vdst=1024 src0:64 src1:64 src2:1024  passes 16
 v_mfma_f32_32x32x8bf16      vdst=512 src0:64 src1:64 src2:512    passes 8 @gfx942,gfx950
@@ -166,7 +167,7 @@ v_accvgpr_write_b32  vdst=32 src0:32
 
 
 def tables() -> tuple[Table, ...]:
-    """The family's tables."""
+    """Return the family's tables."""
     return (
         Table(Family.MATRIX, IssueClass.MATRIX, "<exec,mode @gfx942,gfx950", _MFMA),
         Table(Family.MATRIX, IssueClass.MATRIX, "<exec,mode", _GFX90A_SPELLING),

@@ -142,3 +142,7 @@ class OpcodeDef:
     is_conditional: bool = False
     is_terminator: bool = False
     targets: frozenset[str] = frozenset({"gfx90a", "gfx942", "gfx950"})
+
+    def __hash__(self) -> int:
+        # Instructions are cache keys by the million: the mnemonic tells definitions apart well enough, equality does the rest.
+        return hash(self.mnemonic)

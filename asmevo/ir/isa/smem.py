@@ -71,7 +71,7 @@ def _atomic_lines() -> str:
 
 
 def tables() -> tuple[Table, ...]:
-    """The family's tables."""
+    """Return the family's tables."""
     memory = "lgkmcnt space scalar"
     return (
         Table(Family.SMEM, IssueClass.SMEM, memory, _SMEM),

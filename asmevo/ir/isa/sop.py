@@ -246,7 +246,7 @@ s_set_gpr_idx_mode          simm16:0  other <mode >mode,vskip fixed
 
 
 def tables() -> tuple[Table, ...]:
-    """The family's tables."""
+    """Return the family's tables."""
     return (
         Table(Family.SOP2, IssueClass.SALU, "", _SOP2),
         Table(Family.SOP1, IssueClass.SALU, "", _SOP1),

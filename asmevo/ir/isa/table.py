@@ -47,8 +47,10 @@ _COUNTERS = {counter.value: counter for counter in Counter}
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Instructions of one family that share an issue class; `common` are facts that hold for every line, which a
-    line's own words add to or override."""
+    """Instructions of one family that share an issue class.
+
+    `common` are facts that hold for every line, which a line's own words add to or override.
+    """
 
     family: Family
     issue: IssueClass
@@ -56,7 +58,7 @@ class Table:
     text: str
 
     def lines(self) -> Iterator[str]:
-        """The lines that hold an instruction, without comments, indentation and `common`."""
+        """Yield the lines that hold an instruction, without comments, indentation and `common`."""
         for line in self.text.splitlines():
             stripped = line.split("#", 1)[0].strip()
             if stripped:
@@ -64,7 +66,7 @@ class Table:
 
 
 def compile_table(table: Table) -> Iterator[OpcodeDef]:
-    """One definition a line, in order; ValueError names the line that cannot be read."""
+    """Yield one definition a line, in order; ValueError names the line that cannot be read."""
     for line in table.lines():
         try:
             mnemonic, *words = line.split()

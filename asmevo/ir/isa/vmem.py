@@ -15,7 +15,9 @@ buffer_load_dword             vdata=32 vaddr:32 srsrc:128 soffset:32   load 4
 buffer_load_dword             vaddr:32 srsrc:128 soffset:32            dma 4 <m0 m0-lds
 buffer_load_dwordx2           vdata=64 vaddr:32 srsrc:128 soffset:32   load 8
 buffer_load_dwordx3           vdata=96 vaddr:32 srsrc:128 soffset:32   load 12
+buffer_load_dwordx3           vaddr:32 srsrc:128 soffset:32          dma 12 <m0 m0-lds @gfx950
 buffer_load_dwordx4           vdata=128 vaddr:32 srsrc:128 soffset:32  load 16
+buffer_load_dwordx4           vaddr:32 srsrc:128 soffset:32          dma 16 <m0 m0-lds @gfx950
 buffer_load_format_d16_hi_x   vdata+32 vaddr:32 srsrc:128 soffset:32   load 2 partial
 buffer_load_format_d16_x      vdata+32 vaddr:32 srsrc:128 soffset:32   load 2 partial
 buffer_load_format_d16_xy     vdata=32 vaddr:32 srsrc:128 soffset:32   load 4
@@ -161,7 +163,7 @@ tbuffer_store_format_xyzw      vdata:128 vaddr:32 srsrc:128 soffset:32  store 16
 
 
 def tables() -> tuple[Table, ...]:
-    """The family's tables."""
+    """Return the family's tables."""
     return (
         Table(Family.MUBUF, IssueClass.VMEM, "<exec vmcnt space buffer", _MUBUF),
         Table(Family.MUBUF, IssueClass.VMEM, "<exec", _FENCES),

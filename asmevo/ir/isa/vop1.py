@@ -116,7 +116,7 @@ v_cvt_f32_bf16         vdst=32 src0:32  <mode
 
 
 def tables() -> tuple[Table, ...]:
-    """The family's tables."""
+    """Return the family's tables."""
     return (
         Table(Family.VOP1, IssueClass.VALU, "<exec", _VOP1),
         Table(Family.VOP1, IssueClass.VALU, "<exec @gfx950", _GFX950),

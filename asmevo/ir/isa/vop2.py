@@ -96,7 +96,7 @@ v_dot2c_f32_bf16  vdst+32 src0:32 src1:32  <mode dot
 
 
 def tables() -> tuple[Table, ...]:
-    """The family's tables."""
+    """Return the family's tables."""
     return (
         Table(Family.VOP2, IssueClass.VALU, "<exec", _VOP2),
         Table(Family.VOP2, IssueClass.VALU, "", _LANES),

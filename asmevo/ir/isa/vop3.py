@@ -202,7 +202,7 @@ v_bitop3_b32                     vdst=32 src0:32 src1:32 src2:32
 
 
 def tables() -> tuple[Table, ...]:
-    """The family's tables."""
+    """Return the family's tables."""
     return (
         Table(Family.VOP3, IssueClass.VALU, "<exec", _VOP3),
         Table(Family.VOP3, IssueClass.VALU, "<exec @gfx950", _GFX950),

@@ -64,7 +64,7 @@ v_dot2_f32_bf16    vdst=32 src0:32 src1:32 src2:32  <mode dot
 
 
 def tables() -> tuple[Table, ...]:
-    """The family's tables."""
+    """Return the family's tables."""
     return (
         Table(Family.VOP3P, IssueClass.VALU, "<exec", _VOP3P),
         Table(Family.VOP3P, IssueClass.VALU, "<exec @gfx950", _GFX950),

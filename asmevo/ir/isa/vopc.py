@@ -27,7 +27,7 @@ def _lines(prefix: str, facts: str) -> str:
 
 
 def tables() -> tuple[Table, ...]:
-    """The family's tables."""
+    """Return the family's tables."""
     return (
         Table(Family.VOPC, IssueClass.VALU, "<exec", _lines("v_cmp", "")),
         Table(Family.VOPC, IssueClass.VALU, "<exec", _lines("v_cmpx", ">exec cmpx")),

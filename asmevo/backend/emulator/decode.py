@@ -1,0 +1,290 @@
+"""Decodes a kernel into an array of operations for the dispatch loop.
+
+Owns the mapping from an instruction to its handler, operand slots, constants and checked units. Each instruction is decoded
+once for the process, so that a candidate that differs in a window costs only that window; forms are compiled once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from asmevo.backend.emulator import layout
+from asmevo.backend.emulator.codegen import Place, special_kind
+from asmevo.backend.emulator.dispatch import control_symbol
+from asmevo.backend.emulator.handlers import Form, build_handler, expressions, nodes
+from asmevo.backend.emulator.intrinsics import build_intrinsic
+from asmevo.backend.emulator.layout import OP, STATE
+from asmevo.backend.emulator.native import native
+from asmevo.diagnostics import DiagnosticError, fail
+from asmevo.ir.effects import effects
+from asmevo.ir.instruction import Immediate, Instruction, Label, Register, Symbolic, WaitCounts
+from asmevo.ir.isa import base_mnemonic
+from asmevo.ir.isa.model import Counter, Family, IssueClass, Space
+from asmevo.ir.kernel import Kernel
+from asmevo.ir.registers import RegisterFile, VGPR0, units
+from asmevo.ir.semantics import program_of, source_bits
+from asmevo.ir.semantics.expr import Domain, Expr, Op, Program
+
+_SPACES = {Space.LDS: "lds", Space.BUFFER: "buffer", Space.SCALAR: "scalar"}
+_OPEN = (1 << 63) - 1
+_READ_ANY = frozenset({"v_readlane_b32", "v_writelane_b32"})
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """One instruction, independent of the kernel it stands in; `slots` below 0 are constants, -1 - index."""
+
+    handler: int
+    slots: tuple[int, ...]
+    constants: tuple[int, ...]
+    immediates: tuple[int, ...]
+    units: bytes
+    reads: int
+    writes: int
+    marks: int
+    label: str | None
+    approximate: bool
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A kernel ready to run: `ops` shape (n,) OP records, `pool` its constants, `starts` labels to operation numbers.
+
+    `problems` gives, for operations that cannot run, why. `units` keeps the memory alive that `ops` points into.
+    """
+
+    kernel: Kernel
+    ops: npt.NDArray[np.void]
+    units: npt.NDArray[np.uint8]
+    pool: npt.NDArray[np.uint64]
+    instructions: tuple[Instruction, ...]
+    starts: dict[str, int]
+    problems: dict[int, str]
+    approximate: npt.NDArray[np.bool_]
+
+
+def compiled_handlers() -> int:
+    """How many native objects this process had to compile: neither known to it nor in the disk cache."""
+    return native().built
+
+
+@lru_cache(maxsize=64)
+def prepare(kernel: Kernel) -> Prepared:
+    """Decodes every instruction; unsupported ones become operations that fault when they are reached."""
+    instructions = tuple(kernel.instructions())
+    starts: dict[str, int] = {}
+    count = 0
+    for block in kernel.blocks:
+        starts[block.label] = count
+        count += len(block.instructions)
+    decoded = [decode(i) for i in instructions]
+    pool: dict[int, int] = {}
+    ops = np.zeros(count, OP)
+    slots = np.zeros((count, layout.SLOTS), np.uint32)
+    immediates = np.zeros((count, layout.IMMEDIATES), np.uint64)
+    problems: dict[int, str] = {}
+    targets = np.zeros(count, np.uint32)
+    for n, d in enumerate(decoded):
+        for k, slot in enumerate(d.slots):
+            slots[n, k] = slot if slot >= 0 else STATE.itemsize + 8 * pool.setdefault(d.constants[-1 - slot], len(pool))
+        if d.immediates:
+            immediates[n, : len(d.immediates)] = d.immediates
+        if d.problem is not None:
+            problems[n] = d.problem
+        if d.label is not None:
+            if d.label not in starts:
+                fail("E0302", f"kernel '{kernel.name}' branches to unknown label '{d.label}'", instructions[n].span)
+            targets[n] = starts[d.label]
+    joined = np.frombuffer(b"".join(d.units for d in decoded) or b"\0\0", np.uint8).copy()
+    lengths = np.array([0, *(len(d.units) for d in decoded)], np.uint64).cumsum()
+    ops["handler"] = [d.handler for d in decoded]
+    ops["units"] = lengths[:-1] + np.uint64(joined.ctypes.data)
+    ops["reads"] = [d.reads for d in decoded]
+    ops["writes"] = [d.writes for d in decoded]
+    ops["marks"] = [d.marks for d in decoded]
+    ops["uid"] = [i.uid for i in instructions]
+    ops["target"] = targets
+    ops["slot"] = slots
+    ops["imm"] = immediates
+    constants = np.array(list(pool) or [0], np.uint64)
+    approximate = np.array([d.approximate for d in decoded], np.bool_)
+    return Prepared(kernel, ops, joined, constants, instructions, starts, problems, approximate)
+
+
+_decoded: dict[tuple[object, ...], Decoded] = {}
+_CACHE_LIMIT = 1 << 18
+
+
+def decode(i: Instruction, strict: bool = True) -> Decoded:
+    """The decoded form of an instruction, for strict or fast runs."""
+    key = (i.mnemonic, i.operands, i.modifiers, strict)
+    found = _decoded.get(key)
+    if found is None:
+        if len(_decoded) >= _CACHE_LIMIT:
+            _decoded.clear()
+        found = _decode(i, strict)
+        _decoded[key] = found
+    return found
+
+
+def _refusal(why: str) -> Decoded:
+    return Decoded(native().symbol("asm_refuse"), (), (), (), b"", 0, 0, 0, None, False, why)
+
+
+def _decode(i: Instruction, strict: bool) -> Decoded:
+    if i.definition is None:
+        return _refusal(f"raw data or unknown instruction '{i.mnemonic}'")
+    program = program_of(i)
+    if program is None:
+        return _refusal(f"no semantics for '{i.mnemonic}'")
+    try:
+        return _decode_program(i, program, strict)
+    except DiagnosticError as error:
+        return _refusal(error.diagnostics[0].message)
+
+
+def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
+    assert i.definition is not None
+    definition = i.definition
+    places: list[tuple[str, Place]] = []
+    slots: list[int] = []
+    constants: list[int] = []
+    for index, (spec, operand) in enumerate(zip(definition.operands, i.operands, strict=True)):
+        kind = "-"
+        slot = 0
+        bits = spec.bits
+        if isinstance(operand, Register):
+            unit = operand.range.unit
+            bits = 32 * operand.range.count
+            vector = operand.range.file in (RegisterFile.VGPR, RegisterFile.AGPR)
+            kind = "v" if vector else special_kind(unit) or "s"
+            slot = layout.unit_offset(unit)
+        elif isinstance(operand, Immediate) or (isinstance(operand, Symbolic) and operand.value is not None):
+            kind = "s"
+            constants.append(source_bits(i, spec.name))
+            slot = -len(constants)
+            bits = max(bits, 64)
+        places.append((spec.name, Place(index, kind, bits)))
+        slots.append(slot)
+    if len(slots) > layout.SLOTS:
+        fail("E0507", f"'{i.mnemonic}' has more operands than a decoded operation holds")
+    if program.domain is Domain.CONTROL:
+        return _control(i, slots, constants)
+    modifiers = tuple(sorted({str(e.attr) for e in nodes(expressions(program)) if e.op is Op.IMM}))
+    if len(modifiers) > layout.IMMEDIATES:
+        fail("E0507", f"'{i.mnemonic}' has more integer modifiers than a decoded operation holds")
+    space = _SPACES.get(definition.space, "global") if definition.space is not None else ""
+    deferred = ""
+    if program.memory is None and Counter.LGKMCNT in definition.counters:
+        deferred = "smem" if definition.family is Family.SMEM else "lds"
+    form = Form(program, tuple(places), modifiers, space, deferred)
+    key = _form_key(form, strict)
+    name = f"h_{key[:32]}"
+    build: Callable[..., None] = build_intrinsic if program.domain is Domain.INTRINSIC else build_handler
+    address = native().function(name, lambda module, symbol: build(module, symbol, form, strict), key)
+    immediates = tuple(_integer(i, modifier) for modifier in modifiers)
+    waits = bool(deferred) or (program.memory is not None and program.memory.dest is not None)
+    checked, reads, writes = _units(i)
+    marks = 0 if waits or base_mnemonic(i.mnemonic) == "v_writelane_b32" else writes
+    return Decoded(
+        address, tuple(slots), tuple(constants), immediates, checked, reads, writes, marks, None, program.approximate, None
+    )
+
+
+def _integer(i: Instruction, modifier: str) -> int:
+    value = i.modifier(modifier, 0)
+    if not isinstance(value, int):
+        fail("E0507", f"modifier '{modifier}' of '{i.mnemonic}' is not an integer")
+    return int(value) & 0xFFFF_FFFF_FFFF_FFFF
+
+
+def _control(i: Instruction, slots: list[int], constants: list[int]) -> Decoded:
+    assert i.definition is not None
+    immediates: tuple[int, ...] = ()
+    label = None
+    symbol = control_symbol(i.mnemonic)
+    for operand in i.operands:
+        if isinstance(operand, WaitCounts):
+            immediates = tuple(_OPEN if n is None else n for n in (operand.vmcnt, operand.lgkmcnt))
+        if isinstance(operand, Label):
+            label = operand.name
+    if symbol == "asm_nop" and i.definition.is_branch:
+        fail("E0507", f"the emulator does not run '{i.mnemonic}'")
+    if symbol == "asm_nop" and Counter.VMCNT in i.definition.counters:
+        symbol = "asm_fence"
+    checked, reads, writes = _units(i) if i.definition.is_conditional else (b"", 0, 0)
+    return Decoded(
+        native().symbol(symbol), tuple(slots), tuple(constants), immediates, checked, reads, writes, writes, label, False, None
+    )
+
+
+def _units(i: Instruction) -> tuple[bytes, int, int]:
+    """The checked units, reads before writes, as u16 entries."""
+    assert i.definition is not None
+    touched = effects(i)
+    need = layout.NEED_ACTIVE
+    if i.definition.issue is IssueClass.MATRIX and not base_mnemonic(i.mnemonic).startswith("v_accvgpr"):
+        need = layout.NEED_ALL
+    elif base_mnemonic(i.mnemonic) in _READ_ANY:
+        need = layout.NEED_ANY
+    reads = [_entry(unit, need) for unit in units(touched.reads)]
+    writes = [_entry(unit, need) for unit in units(touched.writes)]
+    return np.array(reads + writes, np.uint16).tobytes(), len(reads), len(writes)
+
+
+def _entry(unit: int, need: int) -> int:
+    return unit | (need if unit >= VGPR0 else layout.NEED_ALL) << 10
+
+
+def _form_key(form: Form, strict: bool) -> str:
+    """A digest of everything the native code depends on."""
+    memory = form.program.memory
+    parts = [
+        form.program.domain.value,
+        str(form.program.intrinsic),
+        str(form.places),
+        str(form.modifiers),
+        form.space,
+        form.deferred,
+        str(strict),
+    ]
+    numbers: dict[int, int] = {}
+    lines: list[str] = []
+    for e in expressions(form.program):
+        parts.append(str(_number(e, numbers, lines)))
+    parts += lines
+    parts += [f"{w.target} {w.enable is None}" for w in form.program.writes]
+    if memory is not None:
+        parts.append(
+            f"{len(memory.addresses)} {memory.bytes} {memory.data} {memory.dest} {memory.extend} {memory.resource} "
+            f"{memory.index is None} {memory.soffset is None} {memory.atomic} {memory.to_lds is None}"
+        )
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _number(root: Expr, numbers: dict[int, int], lines: list[str]) -> int:
+    """Numbers the nodes under `root` by structure, each once; iterative, since chains can be deep."""
+    stack: list[tuple[Expr, bool]] = [(root, False)]
+    while stack:
+        e, ready = stack.pop()
+        if id(e) in numbers:
+            continue
+        if not ready:
+            stack.append((e, True))
+            stack.extend((x, False) for x in e.args)
+            continue
+        numbers[id(e)] = len(lines)
+        lines.append(f"{e.op.value} {e.bits} {e.attr!r} {[numbers[id(x)] for x in e.args]}")
+    return numbers[id(root)]
+
+
+def forms(instructions: Iterable[Instruction]) -> int:
+    """How many distinct handlers the instructions use."""
+    return len({decode(i).handler for i in instructions})

@@ -1,0 +1,161 @@
+"""The native dispatch loops and the handlers of control operations.
+
+Owns fetching, counting, the budget, and in strict mode the checks of register validity around each operation. It must not
+know what an operation computes.
+"""
+
+# llvmlite has no type stubs: what its builder returns is unknown to the checker.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportMissingTypeStubs=false, reportUnknownParameterType=false, reportMissingParameterType=false
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from asmevo.backend.emulator import layout
+from asmevo.backend.emulator.irkit import HANDLER, I1, I16, I32, I64, PTR, Function, Value, const
+from asmevo.backend.emulator.layout import ENTRY, KIND, OP, STATE
+from asmevo.backend.emulator.memory_codegen import fault
+from asmevo.backend.emulator.queue_codegen import new_entry
+from asmevo.ir.registers import EXEC, SCC, VCC
+
+RUN_TYPE = ir.FunctionType(I32, (PTR,))
+_UNIT_MASK = 0x3FF
+BRANCHES = {
+    "s_branch": (None, True),
+    "s_cbranch_scc0": (SCC, False),
+    "s_cbranch_scc1": (SCC, True),
+    "s_cbranch_vccz": (VCC, False),
+    "s_cbranch_vccnz": (VCC, True),
+    "s_cbranch_execz": (EXEC, False),
+    "s_cbranch_execnz": (EXEC, True),
+}
+"""Branches: the state tested, and whether the branch is taken when it is not zero."""
+
+
+def control_symbol(mnemonic: str) -> str:
+    """The native function of a control operation."""
+    if mnemonic in BRANCHES:
+        return f"asm_{mnemonic}"
+    return {"s_waitcnt": "asm_wait", "s_barrier": "asm_barrier", "s_endpgm": "asm_end", "s_trap": "asm_trap"}.get(
+        mnemonic, "asm_nop"
+    )
+
+
+def build_control(module: ir.Module) -> None:
+    """All control operations but s_waitcnt."""
+    for mnemonic, (unit, taken) in BRANCHES.items():
+        f = Function(module, control_symbol(mnemonic))
+        state, op = f.args
+        target = f.get(OP, op, "target")
+        if unit is None:
+            f.put(STATE, state, "pc", target)
+        else:
+            kind = I32 if unit == SCC else I64
+            value = f.load(kind, f.at(state, layout.unit_offset(unit)), 4)
+            wanted = f.b.icmp_unsigned("!=" if taken else "==", value, ir.Constant(kind, 0))
+            f.put(STATE, state, "pc", f.b.select(wanted, target, f.get(STATE, state, "pc")))
+        f.ret(0)
+    for name, status in (("asm_barrier", layout.BARRIER), ("asm_end", layout.END), ("asm_nop", layout.CONTINUE)):
+        Function(module, name).ret(status)
+    f = Function(module, "asm_fence")
+    state = f.args[0]
+    with f.when(f.b.icmp_unsigned("!=", f.get(STATE, state, "strict"), const(32, 0))):
+        entry = new_entry(f, state, "vm")
+        f.put(ENTRY, entry, "kind", layout.ENTRY_STORE)
+        f.put(ENTRY, entry, "mask", ir.Constant(I64, 0))
+    f.ret(0)
+    for name, kind in (("asm_trap", "trap"), ("asm_refuse", "unsupported")):
+        f = Function(module, name)
+        f.ret(fault(f, f.args[0], kind, const(32, 0), const(64, 0)))
+
+
+def _check_units(f: Function, state: Value, units: Value, start: Value, count: Value, active: Value, *, write: bool) -> None:
+    """Faults on the first unit that is not valid (reads), or has a load outstanding (writes)."""
+    b = f.b
+    table = f.field(STATE, state, "pending" if write else "valid")
+    with f.loop(count) as n:
+        entry = b.zext(f.load(I16, f.item(units, b.add(start, n), 2), 2), I64)
+        unit = b.and_(entry, const(64, _UNIT_MASK))
+        need = b.lshr(entry, const(64, 10))
+        lanes = b.select(b.icmp_unsigned("==", need, const(64, layout.NEED_ACTIVE)), active, const(64, -1))
+        value = f.load(I64, f.item(table, unit, 8), 8)
+        if write:
+            bad = b.and_(value, lanes)
+        else:
+            bad = b.and_(lanes, b.not_(value))
+            some = b.and_(
+                b.icmp_unsigned("==", need, const(64, layout.NEED_ANY)), b.icmp_unsigned("!=", value, const(64, 0))
+            )
+            bad = b.select(some, const(64, 0), bad)
+        with f.when(b.icmp_unsigned("!=", bad, const(64, 0)), likely=False):
+            lane = b.call(f.intrinsic("llvm.cttz.i64", I64, I64, I1), [bad, const(1, 0)])
+            f.put(STATE, state, "fault_unit", b.trunc(unit, I32))
+            if write:
+                kind: Value = const(32, KIND["pending-write"])
+            else:
+                pending = b.and_(f.load(I64, f.item(f.field(STATE, state, "pending"), unit, 8), 8), bad)
+                kind = b.select(
+                    b.icmp_unsigned("!=", pending, const(64, 0)),
+                    const(32, KIND["pending-read"]),
+                    const(32, KIND["uninitialised-register"]),
+                )
+            f.ret(fault(f, state, kind, lane, const(64, 0)))
+
+
+def _mark(f: Function, state: Value, units: Value, start: Value, count: Value, active: Value) -> None:
+    b = f.b
+    with f.loop(count) as n:
+        entry = b.zext(f.load(I16, f.item(units, b.add(start, n), 2), 2), I64)
+        unit = b.and_(entry, const(64, _UNIT_MASK))
+        whole = b.icmp_unsigned("!=", b.lshr(entry, const(64, 10)), const(64, layout.NEED_ACTIVE))
+        at = f.item(f.field(STATE, state, "valid"), unit, 8)
+        f.store(b.or_(f.load(I64, at, 8), b.select(whole, const(64, -1), active)), at, 8)
+
+
+def build_run(module: ir.Module, strict: bool) -> None:
+    """`asm_run_strict` and `asm_run_fast`: run one wave until a barrier, its end, a fault or the budget."""
+    f = Function(module, "asm_run_strict" if strict else "asm_run_fast", RUN_TYPE)
+    (state,) = f.args
+    b = f.b
+    head = b.append_basic_block("fetch")
+    b.branch(head)
+    b.position_at_end(head)
+    executed = f.get(STATE, state, "executed")
+    with f.when(b.icmp_unsigned(">=", executed, f.get(STATE, state, "limit")), likely=False):
+        f.ret(layout.BUDGET)
+    pc = f.get(STATE, state, "pc")
+    with f.when(b.icmp_unsigned(">=", pc, f.get(STATE, state, "op_count")), likely=False):
+        f.ret(fault(f, state, "bad-control-flow", const(32, 0), const(64, 0)))
+    f.put(STATE, state, "executed", b.add(executed, const(64, 1)))
+    f.put(STATE, state, "at", pc)
+    f.put(STATE, state, "pc", b.add(pc, const(32, 1)))
+    tally = f.item(f.pointer(STATE, state, "counts"), pc, 8)
+    f.store(b.add(f.load(I64, tally, 8), const(64, 1)), tally, 8)
+    op = f.item(f.pointer(STATE, state, "ops"), pc, OP.itemsize)
+    active = f.load(I64, f.at(state, layout.unit_offset(EXEC)), 4) if strict else None
+    if active is not None:
+        units = f.pointer(OP, op, "units")
+        reads = b.zext(f.get(OP, op, "reads"), I64)
+        writes = b.zext(f.get(OP, op, "writes"), I64)
+        _check_units(f, state, units, const(64, 0), reads, active, write=False)
+        _check_units(f, state, units, reads, writes, active, write=True)
+    handler = f.pointer(OP, op, "handler")
+    status = b.call(_Typed(handler), [state, op])
+    with f.when(b.icmp_unsigned("!=", status, const(32, 0)), likely=False):
+        b.ret(status)
+    if active is not None:
+        _mark(f, state, f.pointer(OP, op, "units"), b.zext(f.get(OP, op, "reads"), I64), b.zext(f.get(OP, op, "marks"), I64), active)
+    b.branch(head)
+
+
+class _Typed:
+    """An address with the type of a handler, as llvmlite's call instruction wants it."""
+
+    def __init__(self, address: Value) -> None:
+        self.address = address
+        self.function_type = HANDLER
+        self.type = address.type
+
+    def get_reference(self) -> str:
+        return self.address.get_reference()

@@ -1,0 +1,162 @@
+"""The records that native code and Python share: wave state, decoded operation, queue entry, buffer table.
+
+Owns their byte layout, as NumPy structured types, and the status and fault numbers. It must not know what code does with them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asmevo.ir.registers import UNIT_COUNT, VGPR0
+
+LANES = 64
+VECTOR_ROWS = UNIT_COUNT - VGPR0
+QUEUE_SLOTS = 64
+"""Entries of a wait queue: vmcnt counts to 63, lgkmcnt to 15."""
+LGKM_LIMIT = 15
+VM_LIMIT = 63
+SLOTS = 10
+IMMEDIATES = 6
+ENTRY_ROWS = 4
+
+CONTINUE, END, BARRIER, FAULT, BUDGET = range(5)
+"""What a handler, and the dispatch loop, return."""
+
+FAULT_KINDS = (
+    "none",
+    "pending-read",
+    "pending-write",
+    "uninitialised-register",
+    "uninitialised-memory",
+    "out-of-bounds",
+    "misaligned",
+    "race",
+    "barrier-divergence",
+    "budget",
+    "unsupported",
+    "trap",
+    "bad-control-flow",
+    "write-to-readonly",
+)
+KIND = {name: number for number, name in enumerate(FAULT_KINDS)}
+
+REGION_SHIFT = 36
+REGION_PAD = 0xFFFF_F000
+"""Buffer n begins at (n + 1 << 36) + pad: 4 KiB below a 4 GiB boundary, so that address carries are exercised, and with
+64 GiB of unmapped addresses around it."""
+
+EPOCH_BITS = 24
+IN_FLIGHT = (1 << EPOCH_BITS) - 1
+"""The epoch of an LDS access that no wait has covered yet. A shadow word is wave << 24 | epoch."""
+WAVE_ATOMIC, WAVE_DMA, WAVE_MANY = 0xFE, 0xFC, 0xFD
+
+OP = np.dtype(
+    [
+        ("handler", "u8"),
+        ("units", "u8"),
+        ("reads", "u2"),
+        ("writes", "u2"),
+        ("marks", "u2"),
+        ("flags", "u2"),
+        ("target", "u4"),
+        ("uid", "i4"),
+        ("slot", "u4", (SLOTS,)),
+        ("imm", "u8", (IMMEDIATES,)),
+    ],
+    align=True,
+)
+"""A decoded operation. `units` points to u16 entries: `reads` of them are checked before, then `writes`; the first `marks`
+of the written ones are valid after it. An entry is unit | need << 10. `slot` are byte offsets of operands in the wave state."""
+
+NEED_ACTIVE, NEED_ALL, NEED_ANY = 0, 1, 2
+"""Which lanes of a unit must be valid: those in EXEC, all, or at least one."""
+
+ENTRY = np.dtype(
+    [
+        ("op", "u4"),
+        ("kind", "u4"),
+        ("dest", "u4"),
+        ("rows", "u4"),
+        ("mask", "u8"),
+        ("bytes", "u4"),
+        ("points", "u4"),
+        ("epoch", "u4"),
+        ("spare", "u4"),
+        ("address", "u4", (2 * LANES,)),
+        ("data", "u4", (ENTRY_ROWS * LANES,)),
+    ],
+    align=True,
+)
+"""An access that no wait has covered yet. `address` are LDS addresses, `points` 0, 1 or 2 of them a lane."""
+ENTRY_LOAD, ENTRY_STORE, ENTRY_SCALAR = range(3)
+
+STATE = np.dtype(
+    [
+        ("scalar", "u4", (256,)),
+        ("vector", "u4", (VECTOR_ROWS, LANES)),
+        ("valid", "u8", (UNIT_COUNT,)),
+        ("pending", "u8", (UNIT_COUNT,)),
+        ("ops", "u8"),
+        ("counts", "u8"),
+        ("executed", "u8"),
+        ("limit", "u8"),
+        ("op_count", "u4"),
+        ("pc", "u4"),
+        ("at", "u4"),
+        ("strict", "u4"),
+        ("table", "u8"),
+        ("buffers", "u8"),
+        ("map_delta", "u8"),
+        ("lds", "u8"),
+        ("lds_size", "u8"),
+        ("lds_defined", "u8"),
+        ("lds_writer", "u8"),
+        ("lds_reader", "u8"),
+        ("epoch", "u4"),
+        ("wave", "u4"),
+        ("fault", "u4"),
+        ("fault_lane", "u4"),
+        ("fault_address", "u8"),
+        ("fault_unit", "u4"),
+        ("fault_other", "u4"),
+        ("vm_head", "u4"),
+        ("vm_count", "u4"),
+        ("lds_head", "u4"),
+        ("lds_count", "u4"),
+        ("smem_head", "u4"),
+        ("smem_count", "u4"),
+        ("status", "u4"),
+        ("spare", "u4"),
+        ("vm_queue", ENTRY, (QUEUE_SLOTS,)),
+        ("lds_queue", ENTRY, (QUEUE_SLOTS,)),
+        ("smem_queue", ENTRY, (QUEUE_SLOTS,)),
+    ],
+    align=True,
+)
+"""One wave. Scalar registers and special state lie in `scalar` by unit number, vector rows by unit - 256; the kernel's
+constants follow the record, eight bytes each."""
+
+BUFFER = np.dtype([("base", "u8"), ("size", "u8"), ("data", "u8"), ("writable", "u8")], align=True)
+"""A buffer's guest base address, size in bytes, host address and whether it may be written."""
+
+MAP_DEFINED, MAP_WRITTEN = 1, 2
+"""Bits of a byte's map entry; the entry of a byte at host address p lies at p + map_delta."""
+
+
+def offset(record: np.dtype[np.void], field: str) -> int:
+    """The byte offset of `field` in `record`."""
+    fields = record.fields
+    assert fields is not None
+    return int(fields[field][1])
+
+
+def base_address(index: int) -> int:
+    """The guest address of buffer `index`."""
+    return ((index + 1) << REGION_SHIFT) + REGION_PAD
+
+
+def unit_offset(unit: int) -> int:
+    """The byte offset of a register in the wave state."""
+    if unit >= VGPR0:
+        return offset(STATE, "vector") + (unit - VGPR0) * LANES * 4
+    return offset(STATE, "scalar") + unit * 4

@@ -1,0 +1,171 @@
+"""Native functions for LDS: data, definedness, and races between waves that no barrier separates.
+
+For every byte two shadow words tell who last wrote and who last read it: wave << 24 | epoch, where the epoch counts the
+work-group's barriers and is IN_FLIGHT until the access's own wave has waited for it. An access conflicts with one of another
+wave whose epoch is not below the current one; at least one of the two must be a write, and not both atomic.
+"""
+
+# llvmlite has no type stubs: what its builder returns is unknown to the checker.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportMissingTypeStubs=false, reportUnknownParameterType=false, reportMissingParameterType=false
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from asmevo.backend.emulator import layout
+from asmevo.backend.emulator.irkit import I1, I32, I64, PTR, Function, Value, const, splat
+from asmevo.backend.emulator.layout import ENTRY, LANES, STATE
+from asmevo.backend.emulator.memory_codegen import (
+    TRANSFER_TYPE,
+    element,
+    fault,
+    read_rows,
+    store_bytes,
+    transfer_name,
+    write_rows,
+)
+
+_EPOCH = layout.IN_FLIGHT
+COMPLETE_TYPE = ir.FunctionType(I32, (PTR, PTR))
+
+
+def _shadow_type(size: int) -> Value:
+    return ir.VectorType(I32, size)
+
+
+def any_set(f: Function, bits: Value, size: int) -> Value:
+    """Whether any lane of an i1 vector is set."""
+    return f.b.icmp_unsigned("!=", f.b.bitcast(bits, ir.IntType(size)), const(size, 0))
+
+
+def _foreign(f: Function, state: Value, words: Value, size: int, since: Value) -> Value:
+    """Shadow words of other waves, of epoch `since` or later, as bits."""
+    b = f.b
+    wave = b.lshr(words, splat(f, const(32, layout.EPOCH_BITS), size))
+    epoch = b.and_(words, splat(f, const(32, _EPOCH), size))
+    other = b.icmp_unsigned("!=", wave, splat(f, f.get(STATE, state, "wave"), size))
+    return b.and_(other, b.icmp_unsigned(">=", epoch, splat(f, since, size)))
+
+
+def shadow(f: Function, state: Value, which: str, address: Value) -> Value:
+    """The address of a byte's shadow word."""
+    return f.item(f.pointer(STATE, state, which), address, 4)
+
+
+def stamp(f: Function, state: Value, epoch: Value) -> Value:
+    """This wave's shadow word with `epoch`."""
+    return f.b.or_(f.b.shl(f.get(STATE, state, "wave"), const(32, layout.EPOCH_BITS)), epoch)
+
+
+def place(f: Function, state: Value, address: Value, lane: Value, size: int) -> Value:
+    """The host address of a checked LDS access; returns from the function on a fault."""
+    b = f.b
+    align = min(size & -size, 4)
+    if align > 1:
+        with f.when(b.icmp_unsigned("!=", b.and_(address, const(64, align - 1)), const(64, 0)), likely=False):
+            f.ret(fault(f, state, "misaligned", lane, address))
+    beyond = b.icmp_unsigned(">", b.add(address, const(64, size)), f.get(STATE, state, "lds_size"))
+    with f.when(beyond, likely=False):
+        f.ret(fault(f, state, "out-of-bounds", lane, address))
+    return f.at(f.pointer(STATE, state, "lds"), address)
+
+
+def check_defined(f: Function, state: Value, address: Value, lane: Value, size: int) -> None:
+    """A fault when one of the bytes was never written."""
+    ones = const(8 * size, int.from_bytes(b"\1" * size, "little"))
+    got = f.load(element(size), f.at(f.pointer(STATE, state, "lds_defined"), address))
+    with f.when(f.b.icmp_unsigned("!=", got, ones), likely=False):
+        f.ret(fault(f, state, "uninitialised-memory", lane, address))
+
+
+def check_races(f: Function, state: Value, which: str, address: Value, lane: Value, size: int, *, atomic: bool = False) -> None:
+    """A race fault when another wave's access in `which` is not separated from this one."""
+    b = f.b
+    words = f.load(_shadow_type(size), shadow(f, state, which, address), 4)
+    foreign = _foreign(f, state, words, size, f.get(STATE, state, "epoch"))
+    if atomic:
+        wave = b.lshr(words, splat(f, const(32, layout.EPOCH_BITS), size))
+        foreign = b.and_(foreign, b.icmp_unsigned("!=", wave, splat(f, const(32, layout.WAVE_ATOMIC), size)))
+    with f.when(any_set(f, foreign, size), likely=False):
+        first = f.load(I32, shadow(f, state, which, address), 4)
+        f.put(STATE, state, "fault_other", b.lshr(first, const(32, layout.EPOCH_BITS)))
+        f.ret(fault(f, state, "race", lane, address))
+
+
+def mark_written(f: Function, state: Value, address: Value, size: int, word: Value) -> None:
+    """Sets the write shadow and the defined bytes."""
+    f.store(splat(f, word, size), shadow(f, state, "lds_writer", address), 4)
+    ones = const(8 * size, int.from_bytes(b"\1" * size, "little"))
+    f.store(ones, f.at(f.pointer(STATE, state, "lds_defined"), address))
+
+
+def build_lds(module: ir.Module, kind: str, size: int, strict: bool) -> None:
+    """`lds_load` and `lds_store`: addresses are i64 byte offsets."""
+    f = Function(module, transfer_name(kind, size, strict), TRANSFER_TYPE)
+    state, addresses, mask, rows = f.args
+    flying = stamp(f, state, const(32, layout.IN_FLIGHT))
+    with f.each_lane(mask) as lane:
+        address = f.load(I64, f.item(addresses, lane, 8), 8)
+        at = place(f, state, address, lane, size)
+        if strict:
+            check_races(f, state, "lds_writer", address, lane, size)
+        if kind == "lds_load":
+            if strict:
+                check_defined(f, state, address, lane, size)
+            write_rows(f, rows, lane, at, size)
+        else:
+            if strict:
+                check_races(f, state, "lds_reader", address, lane, size)
+                mark_written(f, state, address, size, flying)
+            store_bytes(f, read_rows(f, rows, lane, size), at, size)
+    f.ret(0)
+
+
+def complete(f: Function, state: Value, entry: Value) -> Value:
+    """Completes the LDS part of a queue entry; a status."""
+    return f.b.call(f.external("asm_complete", I32, PTR, PTR), [state, entry])
+
+
+def build_complete(module: ir.Module) -> None:
+    """`asm_complete(state, entry)`: stores become visible now; a load faults when a byte was overwritten meanwhile."""
+    f = Function(module, "asm_complete", COMPLETE_TYPE)
+    state, entry = f.args
+    b = f.b
+    points = b.zext(f.get(ENTRY, entry, "points"), I64)
+    with f.when(b.icmp_unsigned("==", points, const(64, 0))):
+        f.ret(0)
+    mask = f.get(ENTRY, entry, "mask")
+    size = b.zext(f.get(ENTRY, entry, "bytes"), I64)
+    kind = f.get(ENTRY, entry, "kind")
+    now = stamp(f, state, f.get(STATE, state, "epoch"))
+    since = f.get(ENTRY, entry, "epoch")
+    stores = b.icmp_unsigned("==", kind, const(32, layout.ENTRY_STORE))
+    for step, condition in ((4, b.icmp_unsigned(">=", size, const(64, 4))), (1, b.icmp_unsigned("<", size, const(64, 4)))):
+        with f.when(condition), f.loop(points) as point, f.each_lane(mask) as lane:
+            index = b.add(b.mul(point, const(64, LANES)), lane)
+            address = b.zext(f.load(I32, f.item(f.field(ENTRY, entry, "address"), index, 4), 4), I64)
+            with f.loop(size, step) as at:
+                here = b.add(address, at)
+                writer = shadow(f, state, "lds_writer", here)
+                with b.if_else(stores) as (store, load):
+                    with store:
+                        f.store(splat(f, now, step), writer, 4)
+                    with load:
+                        _complete_load(f, state, here, lane, step, since, now)
+    f.ret(0)
+
+
+def _complete_load(f: Function, state: Value, address: Value, lane: Value, size: int, since: Value, now: Value) -> None:
+    b = f.b
+    words = f.load(_shadow_type(size), shadow(f, state, "lds_writer", address), 4)
+    with f.when(any_set(f, _foreign(f, state, words, size, since), size), likely=False):
+        f.ret(fault(f, state, "race", lane, address))
+    reader = shadow(f, state, "lds_reader", address)
+    old = f.load(_shadow_type(size), reader, 4)
+    shared = _foreign(f, state, old, size, f.get(STATE, state, "epoch"))
+    many = b.or_(const(32, layout.WAVE_MANY << layout.EPOCH_BITS), f.get(STATE, state, "epoch"))
+    f.store(b.select(shared, splat(f, many, size), splat(f, now, size)), reader, 4)
+
+
+__all__ = ["I1", "build_complete", "build_lds", "complete"]

@@ -1,0 +1,61 @@
+"""Native code of scalar loads and stores: one address a wave, dwords into consecutive scalar registers.
+
+Owns their alignment, bounds and, in strict mode, their delivery at lgkmcnt(0) only.
+"""
+
+# llvmlite has no type stubs: what its builder returns is unknown to the checker.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportMissingTypeStubs=false, reportUnknownParameterType=false, reportMissingParameterType=false
+
+from __future__ import annotations
+
+from asmevo.backend.emulator import layout
+from asmevo.backend.emulator.codegen import Emitter
+from asmevo.backend.emulator.irkit import I32, I64, Value, const
+from asmevo.backend.emulator.layout import ENTRY
+from asmevo.backend.emulator.memory_codegen import resolve
+from asmevo.backend.emulator.queue_codegen import fill_load, new_entry
+from asmevo.ir.semantics.expr import MemoryOp
+
+
+def emit(m: Emitter, memory: MemoryOp, strict: bool) -> None:
+    """Loads `memory.bytes` into the destination, or stores the data operand; the two low address bits are ignored."""
+    f, b = m.f, m.f.b
+    address = m.emit(memory.addresses[0])
+    if memory.addresses[0].bits < 64:
+        address = b.zext(address, I64)
+    limit: Value | None = None
+    if memory.resource is not None:
+        at = m.slot(m.places[memory.resource].slot)
+        low = f.load(I64, at, 4)
+        limit = b.zext(f.load(I32, f.at(at, 8), 4), I64)
+        offset = b.and_(address, const(64, -4))
+        base = b.and_(low, const(64, 0xFFFF_FFFF_FFFC))
+        address = b.add(base, offset)
+        limit = b.sub(limit, offset)
+    address = b.and_(address, const(64, -4))
+    count = memory.bytes // 4
+    lane = const(64, 0)
+    if memory.dest is None:
+        source = m.slot(m.places[memory.data[0]].slot)
+        place = resolve(f, m.state, address, memory.bytes, lane, write=True, defined=False)
+        for n in range(count):
+            f.store(f.load(I32, f.at(source, 4 * n), 4), f.at(place, 4 * n), 4)
+        return
+    place_of = m.places[memory.dest]
+    entry = new_entry(f, m.state, "smem") if strict else None
+    target = m.slot(place_of.slot) if entry is None else f.field(ENTRY, entry, "data")
+    if limit is None:
+        place = resolve(f, m.state, address, memory.bytes, lane, write=False, defined=strict)
+        for n in range(count):
+            f.store(f.load(I32, f.at(place, 4 * n), 4), f.at(target, 4 * n), 4)
+    else:
+        for n in range(count):
+            f.store(const(32, 0), f.at(target, 4 * n), 4)
+            with f.when(b.icmp_signed(">=", limit, const(64, 4 * n + 4))):
+                at = b.add(address, const(64, 4 * n))
+                place = resolve(f, m.state, at, 4, lane, write=False, defined=strict)
+                f.store(f.load(I32, place, 4), f.at(target, 4 * n), 4)
+    if entry is not None:
+        slot = f.load(I32, f.at(m.op, layout.offset(layout.OP, "slot") + 4 * place_of.slot), 4)
+        fill_load(f, m.state, entry, layout.ENTRY_SCALAR, b.lshr(slot, const(32, 2)), count, const(64, -1))

@@ -1,0 +1,57 @@
+"""A representative path through a kernel: which blocks run after which, each loop a few times.
+
+Owns the choice of the path. Times are measured along it and weighed by execution counts afterwards, so it needs each block that
+matters in its usual surroundings, not the real number of iterations.
+"""
+
+from __future__ import annotations
+
+from asmevo.ir.analysis.flow import Flow
+from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.kernel import Kernel
+
+ITERATIONS = 4
+"""How often a loop is followed: the last rounds show its steady state."""
+
+_ASSUMED_ITERATIONS = 16
+
+
+def block_executions(kernel: Kernel, loops: Loops, executions: dict[int, int] | None) -> dict[str, int]:
+    """How often each block runs. Without counts a loop is taken to run 16 times and a branch to go either way."""
+    if executions is None:
+        return {block.label: _ASSUMED_ITERATIONS ** min(loops.depth.get(block.label, 0), 4) for block in kernel.blocks}
+    return {
+        block.label: max((executions.get(instruction.uid, 0) for instruction in block.instructions), default=0)
+        for block in kernel.blocks
+    }
+
+
+def representative_path(flow: Flow, weights: dict[str, int], limit: int) -> list[str]:
+    """Block labels in the order of running, from the first root that runs, at most about `limit` instructions long.
+
+    At a branch the successor that lags most behind its share is taken; shares above ITERATIONS to 1 are cut to that.
+    """
+    roots = [root for root in flow.roots if weights[root] > 0] or list(flow.roots[:1])
+    if not roots:
+        return []
+    taken: dict[tuple[str, str], int] = {}
+    path: list[str] = []
+    length = 0
+    label: str | None = max(roots, key=lambda root: weights[root])
+    while label is not None and length < limit:
+        path.append(label)
+        length += len(flow.blocks[label].instructions)
+        label = _next(flow, weights, taken, label)
+    return path
+
+
+def _next(flow: Flow, weights: dict[str, int], taken: dict[tuple[str, str], int], label: str) -> str | None:
+    live = [successor for successor in flow.successors[label] if weights[successor] > 0]
+    if not live:
+        return None
+    least = min(weights[successor] for successor in live)
+    shares = {successor: min(weights[successor], ITERATIONS * least) / least for successor in live}
+    # Ties go to the likelier successor, then to layout order (branch target first).
+    chosen = min(live, key=lambda s: ((taken.get((label, s), 0) + 1) / shares[s], -shares[s], live.index(s)))
+    taken[label, chosen] = taken.get((label, chosen), 0) + 1
+    return chosen

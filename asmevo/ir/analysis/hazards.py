@@ -1,0 +1,312 @@
+"""Which wait states the code needs: pending hazards at each point, over all paths.
+
+Owns the forward walk over the table in `isa.hazards`. Two readings of the distance between two instructions:
+
+* llvm: each instruction is one state, `s_nop N` is N+1; the need is the compiler's figure;
+* physical: as above, and an instruction that finds its unit busy waits, so it takes several states: a matrix instruction until the
+  passes of the one before are through, packed F32 and dot until the matrix unit lets them in, VALU after a transcendental.
+  The need is the documented figure. Production code relies on it.
+
+Code below the physical need is wrong; code below LLVM's need only is unusual.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from asmevo.ir.analysis.facts import EffectsTable
+from asmevo.ir.analysis.flow import Flow
+from asmevo.ir.analysis.hazard_parts import HazardFacts, Unit, meets
+from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.manager import AnalysisManager
+from asmevo.ir.isa.hazards import LOOK_BACK, Op, Rule, rules_for
+from asmevo.ir.isa.model import IssueClass
+from asmevo.ir.kernel import Kernel
+from asmevo.ir.registers import VECTOR_MASK
+
+Site = tuple[str, int]
+Key = tuple[str, int, int]
+"""Producer's block and index, and the rule's position in the table."""
+
+_TAIL = 2 * LOOK_BACK
+"""Instructions at a block's end that decide its leaving state, counting that a unit may be busy for a while itself."""
+
+
+class Reading(enum.Enum):
+    """How distances and needs are counted; see the module."""
+
+    LLVM = 0
+    PHYSICAL = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Hazard:
+    """A pair that is too close, with the states missing by each reading (0: none missing)."""
+
+    consumer: Site
+    producer: Site
+    rule: Rule
+    missing_llvm: int
+    missing_physical: int
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The largest number of states missing before an instruction, by each reading."""
+
+    llvm: int = 0
+    physical: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """One point: for each pending hazard the states passed since its producer (llvm, physical), at least, and the units of its
+    part that no later instruction has replaced; `busy` are the slots for which the vector unit, the vector unit for packed
+    instructions, and the matrix unit are surely still occupied."""
+
+    entries: dict[Key, tuple[int, int, int]]
+    busy: tuple[int, int, int] = (0, 0, 0)
+
+    def stall(self, unit: Unit) -> int:
+        """Slots that an instruction of this unit surely waits before it issues."""
+        valu, packed, matrix = self.busy
+        if unit is Unit.NONE:
+            return 0
+        return valu if unit is Unit.VALU else packed if unit is Unit.PACKED else max(valu, matrix)
+
+
+_NOTHING = Pending({})
+
+
+@dataclass(slots=True)
+class HazardState:
+    """Pending hazards at the entry of every block that a root reaches, and what is missing at each instruction."""
+
+    flow: Flow
+    rules: tuple[Rule, ...]
+    rows: dict[str, list[HazardFacts]]
+    entries: dict[str, Pending]
+    _by_op: dict[Op, tuple[tuple[int, Rule], ...]]
+    _produced: dict[tuple[str, int], tuple[tuple[int, int], ...]]
+    _reports: dict[str, tuple[tuple[Hazard, ...], ...]]
+
+    @classmethod
+    def compute(cls, kernel: Kernel, manager: AnalysisManager) -> HazardState:
+        """The fixpoint over `kernel`; nothing is pending where waves start."""
+        flow, table = manager.get(Flow), manager.get(EffectsTable)
+        rules = rules_for(kernel.target)
+        by_op: dict[Op, list[tuple[int, Rule]]] = {}
+        for position, rule in enumerate(rules):
+            by_op.setdefault(rule.producer, []).append((position, rule))
+        rows = {
+            label: [HazardFacts.of(i, e) for i, e in zip(block.instructions, table.printed[label], strict=True)]
+            for label, block in flow.blocks.items()
+        }
+        frozen_rules = {op: tuple(found) for op, found in by_op.items()}
+        state = cls(flow, rules, rows, dict.fromkeys(flow.roots, _NOTHING), frozen_rules, {}, {})
+        state.settle(flow.order)
+        return state
+
+    def settle(self, start: Iterable[str]) -> None:
+        """Carries the states of the blocks in `start` forward until nothing changes."""
+        position = {label: rank for rank, label in enumerate(self.flow.order)}
+        pending = {label for label in start if label in self.flow.reachable}
+        while pending:
+            label = min(pending, key=position.__getitem__)
+            pending.discard(label)
+            if not self.flow.successors[label]:
+                continue
+            leaving = self.before(label, len(self.rows[label]))
+            for successor in self.flow.successors[label]:
+                known = self.entries.get(successor)
+                joined = leaving if known is None else _joined(known, leaving)
+                if joined != known:
+                    self.entries[successor] = joined
+                    pending.add(successor)
+
+    def before(self, label: str, index: int) -> Pending:
+        """The pending hazards just before instruction `index` of the block."""
+        start = index - _TAIL
+        state = self.entries.get(label, _NOTHING) if start <= 0 else _NOTHING
+        for at in range(max(start, 0), index):
+            state = self.step(state, label, at)
+        return state
+
+    def step(self, state: Pending, label: str, index: int, *, slots: int | None = None) -> Pending:
+        """The state after the instruction; `slots` replaces the slots it takes."""
+        row = self.rows[label][index]
+        passed = row.slots if slots is None else slots
+        stall = state.stall(row.occupies.unit)
+        entries: dict[Key, tuple[int, int, int]] = {}
+        # A scalar unit replaced by another instruction is no longer the value that the hazard is about.
+        kept = ~(row.effect.kills & ~VECTOR_MASK)
+        for key, (llvm, physical, mask) in state.entries.items():
+            llvm, physical, mask = llvm + passed, physical + passed + stall, mask & kept
+            if mask and (llvm < LOOK_BACK or physical < LOOK_BACK):
+                entries[key] = (llvm, physical, mask)
+        fresh = self._fresh(label, index)
+        if fresh:
+            for position, mask in fresh:
+                entries[label, index, position] = (0, 0, mask)
+            if len(entries) > _CROWDED:
+                entries = self._without_expired(entries)
+        taken, spent = row.occupies, passed + stall
+        valu, packed, matrix = state.busy
+        busy = (
+            max(valu - spent, taken.valu - passed, 0),
+            max(packed - spent, taken.packed - passed, 0),
+            max(matrix - spent, taken.matrix - passed, 0),
+        )
+        return Pending(entries, busy)
+
+    def required_states(self, label: str, index: int) -> Missing:
+        """The states missing before the instruction; 0 by both readings when nothing is."""
+        report = self.report(label)[index]
+        return Missing(max((h.missing_llvm for h in report), default=0), max((h.missing_physical for h in report), default=0))
+
+    def report(self, label: str) -> tuple[tuple[Hazard, ...], ...]:
+        """For each instruction of the block the pairs that are too close by either reading."""
+        known = self._reports.get(label)
+        if known is None:
+            found: list[tuple[Hazard, ...]] = []
+            state = self.entries.get(label, _NOTHING)
+            for index in range(len(self.rows[label])):
+                found.append(tuple(h for h in self.hazards_at(state, label, index) if h.missing_llvm or h.missing_physical))
+                state = self.step(state, label, index)
+            known = self._reports[label] = tuple(found)
+        return known
+
+    def hazards_at(self, state: Pending, label: str, index: int) -> Iterator[Hazard]:
+        """Every pair whose rule applies at the instruction, those that are far enough apart included."""
+        consumer = self.rows[label][index]
+        stall = state.stall(consumer.occupies.unit)
+        for (block, at, position), (llvm, physical, mask) in state.entries.items():
+            rule = self.rules[position]
+            if rule.consumer not in consumer.ops or not mask & consumer.part(rule.consumed):
+                continue
+            producer = self.rows[block][at]
+            if not meets(rule, producer, consumer):
+                continue
+            yield Hazard(
+                (label, index),
+                (block, at),
+                rule,
+                max(rule.llvm.at(producer.passes) - llvm, 0),
+                max(rule.documented.at(producer.passes) - physical - stall, 0),
+            )
+
+    def findings(self) -> list[Hazard]:
+        """All pairs that are too close in reachable blocks, by either reading."""
+        return [h for label in self.flow.order if label in self.flow.reachable for row in self.report(label) for h in row]
+
+    def _fresh(self, label: str, index: int) -> tuple[tuple[int, int], ...]:
+        known = self._produced.get((label, index))
+        if known is None:
+            row = self.rows[label][index]
+            found: list[tuple[int, int]] = []
+            for op in row.ops:
+                for position, rule in self._by_op.get(op, ()):
+                    need = max(rule.llvm.at(row.passes), rule.documented.at(row.passes))
+                    if need > 0 and row.part(rule.produced):
+                        found.append((position, row.part(rule.produced)))
+            known = self._produced[label, index] = tuple(sorted(found))
+        return known
+
+    def _without_expired(self, entries: dict[Key, tuple[int, int, int]]) -> dict[Key, tuple[int, int, int]]:
+        kept: dict[Key, tuple[int, int, int]] = {}
+        for (label, index, position), (llvm, physical, mask) in entries.items():
+            rule, passes = self.rules[position], self.rows[label][index].passes
+            if llvm < rule.llvm.at(passes) or physical < rule.documented.at(passes):
+                kept[label, index, position] = (llvm, physical, mask)
+        return kept
+
+
+_CROWDED = 16
+
+
+def _joined(first: Pending, second: Pending) -> Pending:
+    merged = dict(first.entries)
+    for key, entry in second.entries.items():
+        known = merged.get(key)
+        if known is not None:
+            entry = (min(entry[0], known[0]), min(entry[1], known[1]), entry[2] | known[2])
+        merged[key] = entry
+    return Pending(merged, _least_busy(first.busy, second.busy))
+
+
+def _least_busy(first: tuple[int, int, int], second: tuple[int, int, int]) -> tuple[int, int, int]:
+    return min(first[0], second[0]), min(first[1], second[1]), min(first[2], second[2])
+
+
+@dataclass(frozen=True, slots=True)
+class NopNeeds:
+    """For each s_nop by (label, index), the least number of states (0: remove it) that keeps what the code keeps now.
+
+    `llvm` and `physical` hold for the two readings, each for all nops changed at once. Pairs that are too close already
+    may not come closer. Nops in frozen or unreachable blocks keep their value. Loops come first, so slack is spent there.
+    """
+
+    llvm: dict[Site, int]
+    physical: dict[Site, int]
+
+    @classmethod
+    def compute(cls, kernel: Kernel, manager: AnalysisManager) -> NopNeeds:
+        """Trims one nop after another, each with the earlier ones already trimmed."""
+        frozen = frozenset(block.label for block in kernel.blocks if block.frozen)
+        depth = manager.get(Loops).depth
+        return cls(*(_trim(HazardState.compute(kernel, manager), frozen, depth, reading) for reading in Reading))
+
+
+def _trim(state: HazardState, frozen: frozenset[str], depth: dict[str, int], reading: Reading) -> dict[Site, int]:
+    found: dict[Site, int] = {}
+    rank = {label: position for position, label in enumerate(state.flow.order)}
+    for label in sorted(state.flow.order, key=lambda name: (-depth.get(name, 0), rank[name])):
+        for index, row in enumerate(state.rows[label]):
+            definition = row.instruction.definition
+            if definition is None or definition.issue is not IssueClass.NOP or definition.mnemonic != "s_nop":
+                continue
+            least = row.slots
+            if label in state.flow.reachable and label not in frozen:
+                least = _least(state, label, index, reading)
+            found[label, index] = least
+            if least != row.slots:
+                state.rows[label][index] = replace(row, slots=least)
+                state.settle((label,))
+    return found
+
+
+def _least(state: HazardState, label: str, index: int, reading: Reading) -> int:
+    before = state.before(label, index)
+    current = state.rows[label][index].slots
+    allowed = _shortfalls(state, before, label, index, current, reading)
+    for slots in range(current):
+        trial = _shortfalls(state, before, label, index, slots, reading)
+        if all(missing <= allowed.get(pair, 0) for pair, missing in trial.items()):
+            return slots
+    return current
+
+
+def _shortfalls(
+    state: HazardState, before: Pending, label: str, index: int, slots: int, reading: Reading
+) -> dict[tuple[Site, Site, str], int]:
+    """The states missing for pairs on either side of the nop, when it takes `slots`."""
+    found: dict[tuple[Site, Site, str], int] = {}
+    keys = frozenset(before.entries)
+    pending = [(label, index + 1, state.step(before, label, index, slots=slots))]
+    while pending:
+        block, start, point = pending.pop()
+        for at in range(start, len(state.rows[block])):
+            point = replace(point, entries={k: v for k, v in point.entries.items() if k in keys})
+            if not point.entries:
+                break
+            for hazard in state.hazards_at(point, block, at):
+                missing = hazard.missing_llvm if reading is Reading.LLVM else hazard.missing_physical
+                if missing:
+                    pair = (hazard.producer, hazard.consumer, hazard.rule.name)
+                    found[pair] = max(found.get(pair, 0), missing)
+            point = state.step(point, block, at)
+        if point.entries:
+            pending.extend((successor, 0, point) for successor in state.flow.successors[block])
+    return found

@@ -1,0 +1,97 @@
+"""Nops for a block whose order changed: every hazard keeps the wait states it needs, on every path.
+
+The compiler's reading of the hazard table is used, the stricter one. A pair that the original already had closer than that may
+stay as close, but not come closer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from asmevo.ir.analysis.hazards import Hazard, HazardState
+from asmevo.ir.analysis.manager import AnalysisManager
+from asmevo.ir.instruction import Instruction
+from asmevo.ir.kernel import Kernel
+from asmevo.passes.fillers import Fillers
+
+Pair = tuple[int, int, str]
+"""Producer's uid, consumer's uid, rule."""
+
+_ROUNDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedShortfalls:
+    """Wait states that the original lacks by the compiler's reading, by pair; anything beyond is a new hazard."""
+
+    by_pair: Mapping[Pair, int]
+
+    @classmethod
+    def compute(cls, kernel: Kernel, manager: AnalysisManager) -> AllowedShortfalls:
+        """The shortfalls of `kernel`."""
+        state = manager.get(HazardState)
+        return cls({_pair(kernel, hazard): hazard.missing_llvm for hazard in state.findings() if hazard.missing_llvm})
+
+    def exceeded_by(self, kernel: Kernel) -> list[tuple[Hazard, int]]:
+        """Each hazard of `kernel` that is closer than allowed, with the states missing."""
+        findings = AnalysisManager(kernel).get(HazardState).findings()
+        return [
+            (hazard, hazard.missing_llvm)
+            for hazard in findings
+            if hazard.missing_llvm > self.by_pair.get(_pair(kernel, hazard), 0)
+        ]
+
+
+def with_nops(
+    kernel: Kernel, allowed: AllowedShortfalls, label: str, body: Sequence[Instruction], fillers: Fillers
+) -> tuple[Instruction, ...] | None:
+    """`body` as the block's instructions with the nops it needs; None when no nops in this block can mend it."""
+    instructions = tuple(body)
+    for _ in range(_ROUNDS):
+        candidate = with_body(kernel, label, instructions)
+        short = allowed.exceeded_by(candidate)
+        if not short:
+            return instructions
+        needs = _needs(candidate, label, short)
+        if not needs:
+            return None
+        instructions = _inserted(instructions, needs, fillers)
+    return None
+
+
+def with_body(kernel: Kernel, label: str, instructions: tuple[Instruction, ...]) -> Kernel:
+    """A trial kernel whose block `label` has these instructions; only for asking, the rewriter makes the real one."""
+    return replace(
+        kernel, blocks=tuple(replace(b, instructions=instructions) if b.label == label else b for b in kernel.blocks)
+    )
+
+
+def _needs(kernel: Kernel, label: str, short: Sequence[tuple[Hazard, int]]) -> dict[int, int]:
+    """States to insert, by position in the block: before the consumer, or at the block's end when it is elsewhere."""
+    block = kernel.block(label)
+    last = block.instructions[-1] if block.instructions else None
+    ends = last is not None and last.definition is not None and (last.definition.is_branch or last.definition.is_terminator)
+    end = len(block.instructions) - (1 if ends else 0)
+    needs: dict[int, int] = {}
+    for hazard, missing in sorted(short, key=lambda item: (item[0].consumer[0] != label, item[0].consumer[1])):
+        where, at = hazard.consumer
+        position = at if where == label else end
+        start = hazard.producer[1] if hazard.producer[0] == label and hazard.producer[1] < position else -1
+        given = sum(states for place, states in needs.items() if start < place <= position)
+        if missing > given:
+            needs[position] = needs.get(position, 0) + missing - given
+    return needs
+
+
+def _inserted(instructions: Sequence[Instruction], needs: Mapping[int, int], fillers: Fillers) -> tuple[Instruction, ...]:
+    after: list[Instruction] = []
+    for position, instruction in enumerate(instructions):
+        after += fillers.nops(needs.get(position, 0))
+        after.append(instruction)
+    return (*after, *fillers.nops(needs.get(len(instructions), 0)))
+
+
+def _pair(kernel: Kernel, hazard: Hazard) -> Pair:
+    producer, consumer = (kernel.block(label).instructions[index].uid for label, index in (hazard.producer, hazard.consumer))
+    return producer, consumer, hazard.rule.name

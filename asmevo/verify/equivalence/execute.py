@@ -1,0 +1,391 @@
+"""Symbolic execution of one instruction's program on a machine.
+
+Owns how each domain acts: lane programs once for one symbolic lane, scalar programs once, memory effects through `memory`, and
+intrinsics as opaque functions of everything they may see. What it does not model it refuses by name; it decides nothing about
+equality.
+
+Trap: whether v_accvgpr_* obey EXEC is not settled. They act where EXEC or one free Boolean says so, so a proof holds for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+from asmevo.ir.instruction import Immediate, Instruction, Modifier, Operand, Register, Symbolic
+from asmevo.ir.isa.model import Access, Family, Flag, IssueClass, OpcodeDef, Role
+from asmevo.ir.registers import EXEC, MODE, SCC, VGPR0, units
+from asmevo.ir.semantics.expr import Domain, Extend, Program
+from asmevo.verify.equivalence import memory
+from asmevo.verify.equivalence.compiled import Compiled, CompiledMemory, CompiledWrite, Step, compile_program
+from asmevo.verify.equivalence.machine import LDS, MEMORY, SPECIALS, Machine
+from asmevo.verify.equivalence.terms import Term
+
+ProgramOf = Callable[[Instruction], Program | None]
+SourceBits = Callable[[Instruction, str], int]
+
+NO_EFFECT = frozenset({"s_setprio", "s_sleep", "s_incperflevel", "s_decperflevel"})
+"""Instructions that change only when things happen."""
+
+_KEPT_OLD = frozenset({Extend.D16_LO, Extend.D16_HI, Extend.D16_LO_SIGN, Extend.D16_HI_SIGN})
+_QUIET = frozenset({IssueClass.WAIT, IssueClass.NOP})
+_STATEFUL = (
+    *("s_setvskip", "s_set_gpr_idx", "s_setreg", "s_getreg", "s_getpc", "s_mem"),
+    *("s_movrel", "v_movrel", "s_sendmsg", "s_trap"),
+)
+"""Instructions that switch how others work, depend on time or place, or name registers indirectly."""
+
+
+class UnmodelledError(Exception):
+    """An instruction that the model refuses; the text says which and why."""
+
+
+class Programs:
+    """Looks up and compiles programs, each instruction text once. `program_of` and `source_bits` come from the semantics."""
+
+    def __init__(self, program_of: ProgramOf, source_bits: SourceBits) -> None:
+        self._program_of = program_of
+        self._source_bits = source_bits
+        self._known: dict[tuple[str, tuple[Operand, ...], tuple[Modifier, ...]], Compiled | None] = {}
+        self._compiled: dict[int, Compiled] = {}
+
+    def of(self, i: Instruction) -> Compiled | None:
+        """Return the instruction's program; None where the semantics have none."""
+        text = (i.mnemonic, i.operands, i.modifiers)
+        if text not in self._known:
+            program = self._program_of(i)
+            self._known[text] = None if program is None else self._compile(program)
+        return self._known[text]
+
+    def constant(self, i: Instruction, operand: str) -> int:
+        """Return an immediate operand's bits."""
+        return self._source_bits(i, operand)
+
+    def _compile(self, program: Program) -> Compiled:
+        found = self._compiled.get(id(program))
+        if found is None:
+            found = self._compiled[id(program)] = compile_program(program)
+        return found
+
+
+def refusal(i: Instruction, programs: Programs) -> str | None:
+    """Why an instruction is not executed here: nothing moves across it. None when it can be executed."""
+    definition = i.definition
+    if definition is None:
+        return "raw data"
+    if definition.issue in _QUIET or definition.mnemonic in NO_EFFECT or definition.issue is IssueClass.BARRIER:
+        return None
+    if definition.is_branch or definition.is_terminator:
+        return "control flow"
+    if definition.access is Access.FENCE:
+        return None
+    if Flag.FIXED in definition.flags or definition.mnemonic.startswith(_STATEFUL):
+        return "an instruction that nothing may cross"
+    program = programs.of(i)
+    if program is None:
+        return "no semantics"
+    if program.program.domain is Domain.CONTROL:
+        return "control"
+    if any(w.target in ("mode", "pc") for w in program.writes) or definition.implicit_writes >> MODE & 1:
+        return "it writes MODE or the program counter"
+    if any(s.op == "special" and s.attr == "pc" for s in program.steps):
+        return "it reads the program counter"
+    return None
+
+
+class Executor:
+    """Executes instructions on one machine."""
+
+    def __init__(self, machine: Machine, programs: Programs) -> None:
+        self.machine = machine
+        self._n = machine.normaliser
+        self._programs = programs
+        self._true = self._n.const(1, 1)
+        self._accvgpr_always = self._n.table.node("unsettled", 1, (), "v_accvgpr ignores EXEC")
+
+    def run(self, i: Instruction) -> None:
+        """Execute `i`, which `refusal` must not refuse. UnmodelledError where its program is outside the model."""
+        definition = i.definition
+        if definition is None:
+            raise UnmodelledError(f"{i.mnemonic}: raw data")
+        if definition.issue in _QUIET or definition.mnemonic in NO_EFFECT:
+            return
+        if definition.issue is IssueClass.BARRIER or definition.access is Access.FENCE:
+            memory.advance(self.machine, memory.key(i, definition))
+            return
+        compiled = self._programs.of(i)
+        if compiled is None:
+            raise UnmodelledError(f"{i.mnemonic}: no semantics")
+        if compiled.program.domain is Domain.INTRINSIC:
+            if compiled.memory is not None or definition.access is not None:
+                raise UnmodelledError(f"{i.mnemonic}: an intrinsic with a memory effect")
+            self._intrinsic(i, definition, compiled.program.intrinsic or definition.mnemonic)
+            return
+        lanes = compiled.program.domain is Domain.LANE
+        context = self._context(definition) if lanes else None
+        values = self._values(i, compiled, context)
+        memory_write = None
+        if compiled.memory is not None:
+            memory_write = self._memory(i, definition, compiled.memory, values, context)
+        for write, value in [(w, values[w.value]) for w in compiled.writes]:
+            enable = None if write.enable is None else values[write.enable]
+            self._write(i, write, value, enable, context)
+        if memory_write is not None:
+            memory_write()
+
+    def _context(self, definition: OpcodeDef) -> Term:
+        """Where a lane program acts: the lane's EXEC bit, or everywhere."""
+        if Flag.NO_EXEC in definition.flags:
+            return self._true
+        active = self.machine.active()
+        if definition.mnemonic.startswith("v_accvgpr"):
+            return self._n.make("or", 1, (active, self._accvgpr_always))
+        return active
+
+    # Expressions -----------------------------------------------------------------------------------------------------------
+
+    def _values(self, i: Instruction, compiled: Compiled, context: Term | None) -> list[Term]:
+        values: list[Term] = []
+        make = self._n.make
+        for step in compiled.steps:
+            leaf = _LEAVES.get(step.op)
+            if leaf is not None:
+                values.append(leaf(self, i, step, values, context))
+                continue
+            args = tuple(values[k] for k in step.args)
+            if step.uses_mode:
+                args = (*args, self.machine.unit(MODE))
+            values.append(make(step.op, step.bits, args, step.attr))
+        return values
+
+    def leaf_constant(self, i: Instruction, step: Step, values: list[Term], context: Term | None) -> Term:
+        """Return a constant."""
+        if not isinstance(step.attr, int):
+            raise UnmodelledError(f"{i.mnemonic}: a constant without a value")
+        return self._n.const(step.bits, step.attr)
+
+    def leaf_modifier(self, i: Instruction, step: Step, values: list[Term], context: Term | None) -> Term:
+        """Return a number of the decoded instruction."""
+        value = i.modifier(str(step.attr), 0)
+        if not isinstance(value, int):
+            raise UnmodelledError(f"{i.mnemonic}: modifier {step.attr} is not a number")
+        return self._n.const(step.bits, int(value))
+
+    def leaf_source(self, i: Instruction, step: Step, values: list[Term], context: Term | None) -> Term:
+        """Return an operand's value for this lane; in a scalar program, for the wave."""
+        operand = _operand(i, str(step.attr))
+        if isinstance(operand, Register):
+            value = self.machine.read(operand.range.unit, operand.range.count, context)
+            if context is None and value.varying:
+                raise UnmodelledError(f"{i.mnemonic}: a scalar program reads vector operand {step.attr}")
+            if step.bits > value.bits:
+                raise UnmodelledError(f"{i.mnemonic}: operand {step.attr} is narrower than its use")
+            return self._n.extract(value, 0, step.bits)
+        if isinstance(operand, Immediate):
+            return self._n.const(step.bits, self._programs.constant(i, str(step.attr)))
+        if isinstance(operand, Symbolic) and operand.value is not None:
+            return self._n.const(step.bits, operand.value)
+        raise UnmodelledError(f"{i.mnemonic}: operand {step.attr} has no value")
+
+    def leaf_special(self, i: Instruction, step: Step, values: list[Term], context: Term | None) -> Term:
+        """Return special state."""
+        name = str(step.attr)
+        if name not in SPECIALS:
+            raise UnmodelledError(f"{i.mnemonic}: special {name}")
+        return self._n.extract(self.machine.special(name), 0, step.bits)
+
+    def leaf_lane(self, i: Instruction, step: Step, values: list[Term], context: Term | None) -> Term:
+        """Return this lane's number."""
+        return self._n.table.node("lane", step.bits, (), None, True)
+
+    def leaf_gather(self, i: Instruction, step: Step, values: list[Term], context: Term | None) -> Term:
+        """Return an operand of another lane: of its whole value, inactive lanes included."""
+        operand = _operand(i, str(step.attr))
+        if isinstance(operand, Register):
+            whole = self.machine.read(operand.range.unit, operand.range.count, None)
+            return self._n.make("gather", step.bits, (self._n.extract(whole, 0, step.bits), values[step.args[0]]))
+        return self.leaf_source(i, step, values, context)
+
+    def leaf_lane_active(self, i: Instruction, step: Step, values: list[Term], context: Term | None) -> Term:
+        """Return the EXEC bit of another lane."""
+        index = values[step.args[0]]
+        bit = self._n.ballot(self.machine.active())
+        if index.op == "lane":
+            return self._n.lane_bit(bit)
+        wide = self._n.make("zext", 64, (self._n.extract(index, 0, 6),))
+        return self._n.extract(self._n.make("lshr", 64, (bit, wide)), 0, 1)
+
+    def leaf_old(self, i: Instruction, step: Step, values: list[Term], context: Term | None) -> Term:
+        """Return the destination's value before the write."""
+        operand = _operand(i, str(step.attr))
+        if not isinstance(operand, Register):
+            raise UnmodelledError(f"{i.mnemonic}: operand {step.attr} is no register")
+        return self._n.extract(self.machine.read(operand.range.unit, operand.range.count, context), 0, step.bits)
+
+    # Effects ---------------------------------------------------------------------------------------------------------------
+
+    def _write(self, i: Instruction, write: CompiledWrite, value: Term, enable: Term | None, context: Term | None) -> None:
+        unit, count = _destination(i, write.target)
+        if unit >= VGPR0:
+            if context is None or value.bits != 32 * count:
+                raise UnmodelledError(f"{i.mnemonic}: {value.bits} bits written to {count} vector registers")
+            guard = context if enable is None else self._n.both(context, enable)
+            self.machine.write(unit, value, guard)
+            return
+        if context is not None and value.bits == 1 and unit != SCC:
+            body = value
+            if enable is not None:
+                # Which bit a suppressed lane leaves is not modelled: it stays a function of all that it may be.
+                old = self._n.lane_bit(self.machine.pair(unit))
+                body = self._n.table.node("suppressed", 1, (enable, value, old))
+            self.machine.write(unit, self._n.ballot(self._n.both(context, body)), None)
+            return
+        if value.varying or (context is not None and enable is not None):
+            raise UnmodelledError(f"{i.mnemonic}: a lane's value written to a scalar register")
+        expected = 1 if unit == SCC else 32 * count
+        if value.bits != expected:
+            raise UnmodelledError(f"{i.mnemonic}: {value.bits} bits written to a place of {expected}")
+        self.machine.write(unit, value, enable)
+
+    def _memory(
+        self, i: Instruction, definition: OpcodeDef, effect: CompiledMemory, values: list[Term], context: Term | None
+    ) -> Callable[[], None] | None:
+        """Change the memories; returns the register write of the loaded value, to be done after all reads."""
+        operation = effect.operation
+        machine = self.machine
+        touched = memory.spaces(definition)
+        address = tuple(values[k] for k in effect.addresses)
+        inputs = [*address, *(values[k] for k in effect.extra)]
+        if operation.resource is not None:
+            inputs.extend(self._units(i, operation.resource, None))
+        for name in operation.data:
+            inputs.extend(self._units(i, name, context))
+        # EXEC is a store's own argument, MODE acts on atomics on floats.
+        for unit in units(definition.implicit_reads & ~(3 << EXEC)):
+            inputs.append(machine.unit(unit))
+        attr = memory.key(i, definition)
+        mask = self._n.ballot(context) if context is not None else self._n.const(64, -1)
+        args = (mask, *inputs)
+        access = definition.access
+        if memory.is_dma(i, definition):
+            # Sees memory, writes LDS: one change of LDS that depends on both.
+            node = self._n.table.node("store", 0, (machine.memories[LDS], machine.memories[MEMORY], *args), (attr, LDS))
+            machine.memories[LDS] = node
+            return None
+        versions = tuple(machine.memories[space] for space in touched)
+        if access is Access.STORE:
+            single = len(address) == 1 and not address[0].varying and operation.resource is None and not operation.atomic
+            memory.store(machine, touched, args, attr, (address[0], operation.bytes) if single else None)
+            return None
+        if access is not Access.LOAD or memory.orders(i, definition):
+            memory.change(machine, touched, args, attr)
+            versions = tuple(machine.memories[space] for space in touched)
+        if operation.dest is None:
+            return None
+        unit, count = _destination(i, operation.dest)
+        loaded = tuple(
+            self._loaded(i, (*versions, *inputs), attr, (operation.extend, operation.bytes), unit + k, k, context)
+            for k in range(count)
+        )
+
+        def write() -> None:
+            for k, value in enumerate(loaded):
+                machine.write(unit + k, value, context if unit >= VGPR0 else None)
+
+        return write
+
+    def _loaded(
+        self,
+        i: Instruction,
+        inputs: tuple[Term, ...],
+        attr: Hashable,
+        shape: tuple[Extend, int],
+        unit: int,
+        k: int,
+        context: Term | None,
+    ) -> Term:
+        """Return what destination register number `k` receives."""
+        extend, size = shape
+        varying = context is not None
+        if extend in (Extend.ZERO, Extend.SIGN) and size < 4:
+            value = self._n.table.node("load", 8 * size, inputs, (attr, k), varying)
+            return self._n.make("zext" if extend is Extend.ZERO else "sext", 32, (value,))
+        if extend in _KEPT_OLD:
+            # Whether the other half stays depends on the device's ECC setting: a function of it either way.
+            inputs = (*inputs, self.machine.read(unit, 1, context))
+        return self._n.table.node("load", 32, inputs, (attr, k), varying)
+
+    def _units(self, i: Instruction, name: str, context: Term | None) -> list[Term]:
+        operand = _operand(i, name)
+        if isinstance(operand, Register):
+            first = operand.range.unit
+            return [self.machine.read(k, 1, context) for k in range(first, first + operand.range.count)]
+        if isinstance(operand, Immediate):
+            return [self._n.const(64, self._programs.constant(i, name))]
+        raise UnmodelledError(f"{i.mnemonic}: operand {name} has no value")
+
+    def _intrinsic(self, i: Instruction, definition: OpcodeDef, name: str) -> None:
+        """Return an opaque function of all that the instruction may see: whole registers, so that inactive lanes count.
+
+        Matrix instructions ignore EXEC and overwrite all lanes. Of any other, the result also depends on EXEC, M0 and the old
+        destination, whatever the instruction does with them.
+        """
+        matrix = definition.family is Family.MATRIX and not definition.mnemonic.startswith("v_accvgpr")
+        machine = self.machine
+        args: list[Term] = []
+        shape: list[Hashable] = [name, definition.mnemonic, i.modifiers]
+        for operand, spec in zip(i.operands, definition.operands, strict=True):
+            if isinstance(operand, Register):
+                signs = (operand.negate, operand.absolute, operand.sign_extend)
+                shape.append((spec.name, spec.role, operand.range.count, signs, operand.range.unit >= VGPR0))
+                seen = spec.role is not Role.WRITE or (not matrix and operand.range.unit >= VGPR0)
+                if seen:
+                    first = operand.range.unit
+                    args.extend(machine.read(k, 1, None) for k in range(first, first + operand.range.count))
+            else:
+                shape.append((spec.name, operand))
+        implied = definition.implicit_reads & ~(3 << EXEC)
+        args.extend(machine.unit(u) for u in units(implied | 1 << MODE))
+        if not matrix:
+            args.extend((machine.special("exec"), machine.special("m0")))
+        for position, (operand, spec) in enumerate(zip(i.operands, definition.operands, strict=True)):
+            if isinstance(operand, Register) and spec.role is not Role.READ:
+                for k in range(operand.range.count):
+                    self._opaque(operand.range.unit + k, args, (*shape, position, k))
+        for unit in units(definition.implicit_writes):
+            self._opaque(unit, args, (*shape, "implicit", unit))
+
+    def _opaque(self, unit: int, args: list[Term], attr: tuple[Hashable, ...]) -> None:
+        bits = 1 if unit == SCC else 32
+        self.machine.write(unit, self._n.table.node("atom", bits, tuple(args), attr, unit >= VGPR0), None)
+
+
+def _operand(i: Instruction, name: str) -> Operand:
+    if i.definition is not None:
+        for operand, spec in zip(i.operands, i.definition.operands, strict=True):
+            if spec.name == name:
+                return operand
+    raise UnmodelledError(f"{i.mnemonic}: no operand {name}")
+
+
+def _destination(i: Instruction, name: str) -> tuple[int, int]:
+    """First unit and count of a write target."""
+    if i.definition is not None:
+        for operand, spec in zip(i.operands, i.definition.operands, strict=True):
+            if spec.name == name and isinstance(operand, Register):
+                return operand.range.unit, operand.range.count
+    if name in SPECIALS:
+        return SPECIALS[name]
+    raise UnmodelledError(f"{i.mnemonic}: cannot write {name}")
+
+
+Leaf = Callable[[Executor, Instruction, Step, list[Term], Term | None], Term]
+_LEAVES: dict[str, Leaf] = {
+    "const": Executor.leaf_constant,
+    "imm": Executor.leaf_modifier,
+    "src": Executor.leaf_source,
+    "special": Executor.leaf_special,
+    "lane": Executor.leaf_lane,
+    "gather": Executor.leaf_gather,
+    "lane_active": Executor.leaf_lane_active,
+    "old": Executor.leaf_old,
+}

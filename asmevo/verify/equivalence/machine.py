@@ -1,0 +1,99 @@
+"""The symbolic state of one wave: every register unit and every memory version as a term.
+
+Owns reading and writing registers, EXEC included. A VGPR is a lane function; a write under EXEC makes it
+`ite(this lane is active, new, old)`, which a read under an EXEC that implies it resolves. It knows no instruction.
+"""
+
+from __future__ import annotations
+
+from asmevo.ir.registers import EXEC, EXECZ, M0, MODE, SCC, VCC, VCCZ, VGPR0
+from asmevo.verify.equivalence.normal import Normaliser, holds
+from asmevo.verify.equivalence.terms import Term
+
+SPECIALS = {"exec": (EXEC, 2), "vcc": (VCC, 2), "m0": (M0, 1), "mode": (MODE, 1), "scc": (SCC, 1)}
+"""Special state by the name expressions and writes use, to (first unit, count)."""
+
+LDS, MEMORY = "lds", "memory"
+"""The two address spaces whose order is tracked: a workgroup's LDS, and everything else."""
+
+
+def initial(normaliser: Normaliser, unit: int) -> Term:
+    """Return what a unit holds before the window; the same term on both sides."""
+    return normaliser.table.node("var", 1 if unit == SCC else 32, (), unit, unit >= VGPR0)
+
+
+class Machine:
+    """Registers and memories during a window. `normaliser` is shared with the other side."""
+
+    def __init__(self, normaliser: Normaliser) -> None:
+        self.normaliser = normaliser
+        self.units: dict[int, Term] = {}
+        self.memories = {space: normaliser.table.node("memory", 0, (), space) for space in (LDS, MEMORY)}
+
+    def unit(self, unit: int) -> Term:
+        """Return the whole value of one unit: 32 bits, 1 for SCC; a lane function for vector registers."""
+        found = self.units.get(unit)
+        if found is None:
+            if unit in (VCCZ, EXECZ):
+                n = self.normaliser
+                mask = self.pair(VCC if unit == VCCZ else EXEC)
+                return n.make("zext", 32, (n.make("eq", 1, (mask, n.const(64, 0))),))
+            found = self.units[unit] = initial(self.normaliser, unit)
+        return found
+
+    def pair(self, unit: int) -> Term:
+        """Two units as 64 bits."""
+        return self.normaliser.concat(self.unit(unit + 1), self.unit(unit))
+
+    def special(self, name: str) -> Term:
+        """Return a special by name, in its own width."""
+        unit, count = SPECIALS[name]
+        return self.unit(unit) if count == 1 else self.pair(unit)
+
+    def active(self) -> Term:
+        """Return this lane's EXEC bit."""
+        return self.normaliser.lane_bit(self.pair(EXEC))
+
+    def read(self, unit: int, count: int, context: Term | None) -> Term:
+        """`count` units joined; vector values are resolved as far as `context` (1 bit, None: nothing known) decides them."""
+        value: Term | None = None
+        for k in range(unit, unit + count):
+            part = self.unit(k)
+            if k == SCC:
+                part = self.normaliser.make("zext", 32, (part,))
+            if context is not None and part.varying:
+                part = resolve(part, context)
+            value = part if value is None else self.normaliser.concat(part, value)
+        if value is None:
+            raise ValueError("no units to read")
+        return value
+
+    def write(self, unit: int, value: Term, guard: Term | None) -> None:
+        """Give the units from `unit` on `value` where `guard` (1 bit; None: everywhere) holds; 32 bits a unit, SCC 1."""
+        if unit == SCC:
+            self._put(unit, value, guard)
+            return
+        for k in range(value.bits // 32):
+            self._put(unit + k, self.normaliser.extract(value, 32 * k, 32), guard)
+
+    def _put(self, unit: int, value: Term, guard: Term | None) -> None:
+        if guard is not None:
+            value = self.normaliser.ite(guard, value, _unseen(self.unit(unit), guard))
+        self.units[unit] = value
+
+
+def resolve(value: Term, context: Term) -> Term:
+    """`value` where `context` holds: the branch of each outer `ite` that it decides."""
+    while value.op == "ite":
+        decided = holds(context, value.args[0])
+        if decided is None:
+            break
+        value = value.args[1] if decided else value.args[2]
+    return value
+
+
+def _unseen(old: Term, guard: Term) -> Term:
+    """`old` with the parts left out that only lanes in `guard` would show."""
+    while old.op == "ite" and holds(old.args[0], guard):
+        old = old.args[2]
+    return old

@@ -1,0 +1,234 @@
+"""The solver's part: equality of two terms for every state and every lane, by descent and z3.
+
+Owns the z3 encoding and the classes of opaque terms found equal. Integers are bit vectors, floats and other lane-wise functions
+uninterpreted functions of lane values. An operation that sees other lanes or a memory (`terms.IDENTITY_OPS`) is never an
+uninterpreted function of lane values: it is one unknown a class, and two of them are one class only after every argument was
+proved equal in all lanes. Timeouts answer "not proved".
+"""
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportMissingTypeStubs=false, reportUnknownParameterType=false
+# z3 ships without types; every value taken from it here is an expression.
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Callable
+from typing import Any
+
+import z3
+
+from asmevo.verify.equivalence.terms import IDENTITY_OPS, MEMORY_OPS, Term, cone
+
+_MERGES = 64
+"""How many pairs of opaque terms one query may try to merge first."""
+
+_DEPTH = 150
+"""How far a descent goes before it gives up."""
+
+
+class Prover:
+    """Proves terms of one table equal until `deadline` (of `time.monotonic`).
+
+    `differs` tells pairs that some interpretation of the uninterpreted functions tells apart: no use in trying those.
+    """
+
+    def __init__(self, deadline: float, differs: Callable[[Term, Term], bool]) -> None:
+        self._deadline = deadline
+        self._differs = differs
+        self._depth = 0
+        self._proved: dict[tuple[int, int], bool] = {}
+        self._class: dict[int, int] = {}
+        self.queries = 0
+        self.timed_out = False
+
+    def equal(self, a: Term, b: Term) -> bool:
+        """Return True when `a` and `b` are equal in every lane of every state; False when that was not shown."""
+        if a is b or self._root(a) == self._root(b):
+            return True
+        if a.bits != b.bits or self._depth >= _DEPTH:
+            return False
+        key = (a.ident, b.ident) if a.ident < b.ident else (b.ident, a.ident)
+        if key not in self._proved:
+            self._proved[key] = False  # a pair under way is not assumed
+            self._depth += 1
+            self._proved[key] = not self._differs(a, b) and (self._descend(a, b) or self._query(a, b))
+            self._depth -= 1
+            if self._proved[key]:
+                self._join(a, b)
+        return self._proved[key]
+
+    def _descend(self, a: Term, b: Term) -> bool:
+        """Equal because the same operation is applied to arguments that are equal in all lanes."""
+        if a.op != b.op or a.attr != b.attr or len(a.args) != len(b.args) or not a.args or a.varying != b.varying:
+            return False
+        return all(x is y or self.equal(x, y) for x, y in zip(a.args, b.args, strict=True))
+
+    def _query(self, a: Term, b: Term) -> bool:
+        if a.op in MEMORY_OPS or b.op in MEMORY_OPS or not self._budget():
+            return False
+        self._merge(a, b)
+        encoder = _Encoder(self._root)
+        encoder.encode((a, b))
+        if encoder.of(a).eq(encoder.of(b)):
+            return True
+        for multiply in (False, True):
+            budget = self._budget()
+            if not budget:
+                return False
+            if multiply:
+                if not encoder.multiplies:
+                    return False
+                encoder = _Encoder(self._root, multiply=True)
+                encoder.encode((a, b))
+            solver = z3.SolverFor("QF_UFBV")
+            solver.set("timeout", budget)
+            solver.add(*encoder.facts, encoder.of(a) != encoder.of(b))
+            self.queries += 1
+            answer = solver.check()
+            if answer == z3.unsat:
+                return True
+            self.timed_out = self.timed_out or bool(answer == z3.unknown)
+        return False
+
+    def _merge(self, a: Term, b: Term) -> None:
+        """Join opaque terms under `a` and `b` whose arguments are equal in all lanes, innermost first."""
+        left = {t for t in cone((a,)) if t.op in _CLASSES}
+        right = {t for t in cone((b,)) if t.op in _CLASSES}
+        tries = 0
+        for x in sorted(left - right, key=_ident):
+            for y in sorted(right - left, key=_ident):
+                if x is not a and y is not b and x.op == y.op and x.attr == y.attr and len(x.args) == len(y.args):
+                    tries += 1
+                    if tries > _MERGES or not self._budget():
+                        return
+                    if self._descend(x, y):
+                        self._join(x, y)
+
+    def _budget(self) -> int:
+        """Milliseconds left."""
+        left = int((self._deadline - time.monotonic()) * 1000)
+        if left <= 0:
+            self.timed_out = True
+        return min(max(left, 0), 1 << 30)
+
+    def _root(self, term: Term) -> int:
+        ident = term.ident
+        while ident in self._class:
+            ident = self._class[ident]
+        return ident
+
+    def _join(self, a: Term, b: Term) -> None:
+        low, high = sorted((self._root(a), self._root(b)))
+        if low != high:
+            self._class[high] = low
+
+
+_CLASSES = IDENTITY_OPS
+
+
+def _ident(term: Term) -> int:
+    return term.ident
+
+
+class _Encoder:
+    """Terms as z3 expressions of the symbolic lane. `facts` are what must be assumed beside them."""
+
+    def __init__(self, root: Any, multiply: bool = False) -> None:
+        self._root = root
+        self._multiply = multiply
+        self._done: dict[int, Any] = {}
+        self._functions: dict[object, Any] = {}
+        self._lane = z3.BitVec("lane", 6)
+        self.facts: list[Any] = []
+        self.multiplies = False
+
+    def of(self, term: Term) -> Any:
+        return self._done[term.ident]
+
+    def encode(self, roots: tuple[Term, ...]) -> None:
+        for term in cone(roots):
+            if term.ident not in self._done and term.op not in MEMORY_OPS:
+                self._done[term.ident] = self._one(term)
+
+    def _one(self, term: Term) -> Any:
+        op, bits = term.op, term.bits
+        if op == "const":
+            return z3.BitVecVal(term.value, bits)
+        if op in ("var", "atom"):
+            return z3.BitVec(f"{op}!{self._root(term)}", bits)
+        if op == "lane":
+            return z3.ZeroExt(bits - 6, self._lane)
+        if op == "ballot":
+            mask = z3.BitVec(f"ballot!{self._root(term)}", 64)
+            self.facts.append(self._bit(mask) == self.of(term.args[0]))
+            return mask
+        if op == "gather":
+            # A whole register is the function; only the lane number is an argument.
+            return self._apply(("gather", self._root(term.args[0])), bits, (term.args[1],))
+        if op == "load":
+            versions = tuple(self._root(a) for a in term.args if a.op in MEMORY_OPS)
+            lanewise = tuple(a for a in term.args if a.op not in MEMORY_OPS)
+            return self._apply(("load", term.attr, term.varying, versions), bits, lanewise)
+        args = [self.of(a) for a in term.args]
+        if op == "mul":
+            self.multiplies = True
+            return args[0] * args[1] if self._multiply else self._apply(("mul", bits), bits, term.args)
+        encoded = self._integer(term, args)
+        return self._apply((op, term.attr), bits, term.args) if encoded is None else encoded
+
+    def _bit(self, mask: Any) -> Any:
+        return z3.Extract(0, 0, z3.LShR(mask, z3.ZeroExt(58, self._lane)))
+
+    def _apply(self, name: object, bits: int, args: tuple[Term, ...]) -> Any:
+        values = [self.of(a) for a in args]
+        key = (name, bits, tuple(a.bits for a in args))
+        if not values:
+            return self._functions.setdefault(key, z3.BitVec(f"c!{len(self._functions)}", bits))
+        function = self._functions.get(key)
+        if function is None:
+            sorts = [*(z3.BitVecSort(a.bits) for a in args), z3.BitVecSort(bits)]
+            function = self._functions[key] = z3.Function(f"f!{len(self._functions)}", *sorts)
+        return function(*values)
+
+    def _integer(self, term: Term, a: list[Any]) -> Any:
+        op, bits = term.op, term.bits
+        if op == "sum":
+            return _weighted(term, a)
+        if op in ("and", "or", "xor"):
+            out = a[0]
+            for value in a[1:]:
+                out = out & value if op == "and" else out | value if op == "or" else out ^ value
+            return out
+        if op == "ite":
+            return z3.If(a[0] == 1, a[1], a[2])
+        if op == "lane_bit":
+            return self._bit(a[0])
+        if op == "extract" and isinstance(term.attr, int):
+            return z3.Extract(term.attr + bits - 1, term.attr, a[0])
+        if op in ("eq", "ult", "slt"):
+            relation = a[0] == a[1] if op == "eq" else z3.ULT(a[0], a[1]) if op == "ult" else a[0] < a[1]
+            return z3.If(relation, z3.BitVecVal(1, 1), z3.BitVecVal(0, 1))
+        if op == "sext":
+            return z3.SignExt(bits - term.args[0].bits, a[0])
+        if op in _BINARY or op == "not":
+            return ~a[0] if op == "not" else _BINARY[op](a[0], a[1])
+        return None
+
+
+def _weighted(term: Term, values: list[Any]) -> Any:
+    attr: Any = term.attr
+    total = z3.BitVecVal(attr[0], term.bits)
+    for factor, value in zip(attr[1], values, strict=True):
+        total = total + (value if factor == 1 else value * z3.BitVecVal(factor, term.bits))
+    return total
+
+
+_BINARY: dict[str, Any] = {
+    "concat": z3.Concat,
+    "shl": operator.lshift,
+    "lshr": z3.LShR,
+    "ashr": operator.rshift,
+    "udiv": z3.UDiv,
+    "urem": z3.URem,
+}

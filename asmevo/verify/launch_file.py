@@ -1,0 +1,193 @@
+"""The launch file's form: TOML text to a checked tree, with a caret at what is wrong.
+
+Owns the schema and positions in the text. It must not know kernels or metadata: `verify.launches` matches the two.
+
+    version = 1
+    workgroup = [256, 1, 1]
+    args = [
+      { buffer = ["rows", "columns"], dtype = "f32", fill = "normal", seed = 1 },
+      { buffer = ["rows", "columns"], dtype = "f32", role = "out" },
+      { scalar = "columns", dtype = "i32" },
+    ]
+
+    [[case]]
+    name = "ragged"
+    grid = ["rows", 1, 1]
+    values = { rows = 3, columns = 100 }
+
+A text where a number is expected names one of `values`. Each case takes what it does not say itself from the top level.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, NoReturn
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from asmevo.diagnostics import Span, fail
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Key = tuple[str | int, ...]
+Number = int | float | str
+Whole = int | str
+MAX_FILE_BYTES = 1 << 20
+MAX_CASES = 1000
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Argument(_Strict):
+    """One kernel argument: exactly one of buffer (its shape), scalar, pointer (a buffer's name) and bytes (hexadecimal)."""
+
+    name: str | None = Field(None, description="the argument's name in metadata, and a buffer's name")
+    at: int | None = Field(None, ge=0, le=65528, description="byte offset in the kernarg segment, instead of name or position")
+    buffer: list[Whole] | None = Field(None, description="shape in elements")
+    scalar: Number | None = Field(None, description="value")
+    pointer: str | None = Field(None, description="name of the buffer pointed into")
+    bytes: str | None = Field(None, description="raw bytes, hexadecimal")
+    dtype: str | None = Field(None, description="element type of a buffer or scalar")
+    role: Literal["in", "out", "inout"] = Field("in", description="whether the kernel reads or writes the buffer")
+    fill: str | None = Field(None, description="normal, uniform, integers, zeros, arange or constant")
+    seed: int | None = Field(None, ge=0, description="seed of the fill; by default the argument's position")
+    low: Number | None = Field(None, description="least value of uniform and integers")
+    high: Number | None = Field(None, description="end of uniform and integers, exclusive")
+    value: Number | None = Field(None, description="the constant, the mean of normal, the start of arange")
+    scale: Number | None = Field(None, description="deviation of normal, step of arange")
+    offset: Whole = Field(0, description="bytes from the buffer's start, for a pointer")
+
+
+Triple = Annotated[list[Whole], Field(min_length=1, max_length=3)]
+
+
+class Case(_Strict):
+    """One launch; None is taken from the top level."""
+
+    name: str | None = Field(None, min_length=1, max_length=200)
+    grid: Triple | None = Field(None, description="workgroups in x, y, z")
+    workgroup: Triple | None = Field(None, description="work-items in x, y, z")
+    dynamic_lds_bytes: Whole | None = Field(None, description="LDS on top of what the kernel declares")
+    args: list[Argument] | None = None
+    values: dict[str, int | float] = Field(default_factory=dict, description="numbers by name")
+    rest: Literal["refuse", "zero"] | None = Field(None, description="what arguments that are not given get")
+
+
+class LaunchTree(Case):
+    """The whole file."""
+
+    version: Literal[1] = Field(description="version of this form")
+    kernel: str | None = Field(None, description="the kernel meant; refused for another")
+    case: list[Case] = Field(default_factory=lambda: [], max_length=MAX_CASES)
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchFile:
+    """A checked tree with its text, so that later checks can point into it."""
+
+    tree: LaunchTree
+    text: str
+    path: Path
+
+    def span(self, *key: str | int) -> Span:
+        """Where a key such as ("case", 1, "args", 2, "dtype") stands; the nearest thing around it that can be found."""
+        return locate(self.text, str(self.path), key)
+
+
+def read_launch_file(path: Path) -> LaunchFile:
+    """Raises E0220 (unreadable), E0221 (not TOML) or E0222 (unknown key, wrong type or value)."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        fail("E0220", f"cannot read launch file '{path}': {error.strerror}", Span(str(path)))
+    if len(raw) > MAX_FILE_BYTES:
+        fail("E0220", f"launch file '{path}' has {len(raw)} bytes, more than {MAX_FILE_BYTES}", Span(str(path)))
+    try:
+        text = raw.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        fail("E0220", f"launch file '{path}' is not UTF-8 text: {error}", Span(str(path)))
+    try:
+        tree = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        fail("E0221", f"not valid TOML: {error}", _toml_span(str(error), text, str(path)))
+    try:
+        return LaunchFile(LaunchTree.model_validate(tree), text, path)
+    except ValidationError as error:
+        _explain(error, text, str(path))
+
+
+def _toml_span(message: str, text: str, file: str) -> Span:
+    place = re.search(r"line (\d+), column (\d+)", message)
+    lines = text.split("\n")
+    line, column = (int(place[1]), int(place[2])) if place else (len(lines), 1)
+    return Span(file, line, column, source=lines[min(line, len(lines)) - 1])
+
+
+def _explain(error: ValidationError, text: str, file: str) -> NoReturn:
+    first = min(error.errors(), key=lambda item: (item["type"] != "extra_forbidden", len(item["loc"])))
+    key = tuple(part for part in first["loc"] if not (isinstance(part, str) and part in ("int", "float", "str")))
+    shown = ".".join(str(part) for part in key)
+    span = locate(text, file, key)
+    if first["type"] == "missing":
+        fail("E0222", f"'{shown}' is missing", span, "write 'version = 1' at the top" if shown == "version" else None)
+    if first["type"] != "extra_forbidden":
+        fail("E0222", f"'{shown}': {first['msg'][:1].lower()}{first['msg'][1:]}, not {first['input']!r}", span)
+    model = Argument if "args" in key else Case if key[0] == "case" else LaunchTree
+    near = difflib.get_close_matches(str(key[-1]), list(model.model_fields), n=1)
+    known = f"known here: {', '.join(model.model_fields)}"
+    fail("E0222", f"unknown key '{shown}'", span, f"did you mean '{near[0]}'? {known}" if near else known)
+
+
+def locate(text: str, file: str, key: Key) -> Span:
+    """The span of a key's value in TOML text, found by structure because the TOML reader keeps no positions."""
+    start, end = _section(text, key)
+    names = key[2:] if key[:1] == ("case",) and len(key) > 1 else key
+    found = (start, start)
+    if names[:1] == ("args",):
+        start, end = _argument(text, start, end, names)
+        found = (start, start + 1)
+        names = names[2:]
+    if names and isinstance(names[0], str):
+        match = re.compile(rf"(?<![\w.-]){re.escape(names[0])}\s*=\s*([^\n,}}\]]*[\]}}]?)").search(text, start, end)
+        if match:
+            found = (match.start(1), match.end(1))
+    if found == (0, 0):
+        return Span(file)
+    line = text.count("\n", 0, found[0]) + 1
+    begin = text.rfind("\n", 0, found[0]) + 1
+    source = text[begin:].split("\n", 1)[0]
+    length = max(len(text[found[0] : found[1]].split("\n")[0].rstrip()), 1)
+    return Span(file, line, found[0] - begin + 1, length, source=source)
+
+
+def _section(text: str, key: Key) -> tuple[int, int]:
+    heads = [match.start() for match in re.finditer(r"^[ \t]*\[\[case\]\]", text, re.MULTILINE)]
+    if key[:1] == ("case",) and len(key) > 1 and isinstance(key[1], int) and key[1] < len(heads):
+        after = heads[key[1] + 1] if key[1] + 1 < len(heads) else len(text)
+        return heads[key[1]], after
+    return 0, heads[0] if heads else len(text)
+
+
+def _argument(text: str, start: int, end: int, names: Key) -> tuple[int, int]:
+    """The text of argument names[1] within a section: the nth inline table of `args = [...]`, or the nth `[[args]]`."""
+    if len(names) < 2 or not isinstance(names[1], int):
+        return start, end
+    tables = [m.start() for m in re.compile(r"^[ \t]*\[\[(case\.)?args\]\]", re.MULTILINE).finditer(text, start, end)]
+    if tables:
+        bounds = [*tables, end]
+        return (bounds[names[1]], bounds[names[1] + 1]) if names[1] < len(tables) else (start, end)
+    head = re.compile(r"^[ \t]*args\s*=\s*\[", re.MULTILINE).search(text, start, end)
+    inline = re.compile(r"\{[^{}]*\}").finditer(text, head.end(), end) if head else iter(())
+    for number, match in enumerate(inline):
+        if number == names[1]:
+            return match.start(), match.end()
+    return start, end
