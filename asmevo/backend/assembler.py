@@ -125,9 +125,12 @@ def _cut_values(encodings: dict[str, bytes], numbers: tuple[int, ...], target: s
         fields = [field for field in _FIELD.finditer(text) if int(field[2], 0) and field[1] not in _RESPELLED]
         if fields:
             given.append((text, number, fields))
-    printed = disassemble(b"".join(encodings[text] for text, _, _ in given), target)
-    for (text, number, fields), line in zip(given, printed, strict=True):
-        kept = {(field[1], int(field[2], 0)) for field in _FIELD.finditer(line.text or "")}
+    lines = disassemble(b"".join(encodings[text] for text, _, _ in given), target)
+    printed = {line.offset: line.text for line in lines}
+    offset = 0
+    for text, number, fields in given:
+        kept = {(field[1], int(field[2], 0)) for field in _FIELD.finditer(printed.get(offset) or "")}
+        offset += len(encodings[text])
         yield from ((text, number, field[0]) for field in fields if (field[1], int(field[2], 0)) not in kept)
 
 

@@ -53,8 +53,11 @@ def lower(
     for position, start in enumerate(leaders):
         end = leaders[position + 1] if position + 1 < len(leaders) else len(instructions)
         offset = decoded[start].offset
-        is_fixed = computes_addresses or start not in targets or offset in prologue
-        blocks.append(_block(instructions, start, end, targets.get(end - 1), is_fixed))
+        is_fixed = computes_addresses or offset in prologue
+        if start in targets:
+            blocks.append(_block(instructions, start, end, targets.get(end - 1), is_fixed))
+        else:
+            blocks.append(Block(_label(offset), tuple(instructions[start:end]), (), True, offset))
     return Kernel(name, target, tuple(blocks), tuple(_label(offset) for offset in root_offsets), descriptor, metadata)
 
 

@@ -4,8 +4,8 @@ Owns checking the note's types and limits. Figures the note leaves out stay None
 Source: LLVM AMDGPUUsage, "Code Object Metadata" (version 3 and later).
 """
 
-# pyright: reportUnknownMemberType=false
-# (msgpack's own annotations leave its return type open)
+# msgpack comes without type annotations.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ and skipped, since a kernel says nothing of them; in the code, `.long` is data a
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -27,7 +28,7 @@ _PLAIN_LABEL = re.compile(r'\s*([A-Za-z_.$][\w.$@]*|"(?:[^"\\]|\\.)*")\s*:')
 _TARGET = re.compile(r'"?amdgcn-amd-amdhsa-[^"\s]*?-(gfx[0-9a-f]+)[^"\s]*"?')
 _METADATA = (".amdgpu_metadata", ".end_amdgpu_metadata")
 _DESCRIPTOR = (".amdhsa_kernel", ".end_amdhsa_kernel")
-_ROOT = ".asmevo_root"
+_ROOT = re.compile(r"^[ \t]*; asmevo-root: (\S.*)$", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -37,7 +38,6 @@ class _Source:
     file: str
     target: str
     names: list[str] = field(default_factory=list[str])
-    roots: list[str] = field(default_factory=list[str])
     labels: dict[str, int] = field(default_factory=dict[str, int])
     instructions: list[Instruction] = field(default_factory=list[Instruction])
     in_code: bool = True
@@ -48,7 +48,7 @@ def parse_source(text: str, file: str = "<source>", *, target: str = DEFAULT_TAR
     """The kernel a source file holds. Its target comes from `.amdgcn_target`, else from `target`.
 
     Its name is that of `.amdhsa_kernel`, else the first `.globl`, else the first label. The first instruction is the root
-    unless the file names others. Descriptor and metadata are None: an assembled object has them.
+    unless comments `; asmevo-root: LABEL` name others. Descriptor and metadata are None: an assembled object has them.
 
     Raises: DiagnosticError, E012x as `parse_line`, E0131 (statement), E0132 (label twice), E0133 (unknown label), E0134 (no
     instructions), E0135 (file too large), E0136 (block directive without its end).
@@ -56,6 +56,7 @@ def parse_source(text: str, file: str = "<source>", *, target: str = DEFAULT_TAR
     if len(text) > _SIZE_LIMIT:
         fail("E0135", f"the source has {len(text)} characters, the limit is {_SIZE_LIMIT}", Span(file))
     source = _Source(file, target)
+    roots = [_unquoted(match.group(1)) for match in _ROOT.finditer(text)]
     bare = _COMMENT.sub(_blank, text)
     for number, (line, shown) in enumerate(zip(bare.split("\n"), text.split("\n"), strict=True), 1):
         if line.strip():
@@ -66,7 +67,7 @@ def parse_source(text: str, file: str = "<source>", *, target: str = DEFAULT_TAR
         fail("E0136", f"the file ends before {source.skipping_until}", Span(file))
     if not source.instructions:
         fail("E0134", "the source holds no instructions", Span(file))
-    return _kernel(source)
+    return _kernel(source, roots)
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -126,8 +127,6 @@ def _directive(source: _Source, body: str, span: Span) -> None:
             source.target = found.group(1)
     elif name in (".globl", ".global"):
         source.names.append(_unquoted(rest))
-    elif name == _ROOT:
-        source.roots.append(_unquoted(rest))
     elif name == _DESCRIPTOR[0]:
         source.names.insert(0, _unquoted(rest))
         source.skipping_until = _DESCRIPTOR[1]
@@ -142,11 +141,11 @@ def _unquoted(text: str) -> str:
     return text
 
 
-def _kernel(source: _Source) -> Kernel:
+def _kernel(source: _Source, named_roots: Sequence[str]) -> Kernel:
     instructions = source.instructions
     count = len(instructions)
     name = source.names[0] if source.names else next(iter(source.labels), "kernel")
-    for root in source.roots:
+    for root in named_roots:
         if root not in source.labels:
             fail("E0133", f"unknown label '{root}'", Span(source.file))
     starts = {0, *(index for index in source.labels.values() if index < count)}
@@ -160,7 +159,7 @@ def _kernel(source: _Source) -> Kernel:
         _block(source, labels, start, leaders[position + 1] if position + 1 < len(leaders) else count)
         for position, start in enumerate(leaders)
     )
-    roots = tuple(labels[source.labels[root]] for root in source.roots) or (labels[0],)
+    roots = tuple(labels[source.labels[root]] for root in named_roots) or (labels[0],)
     return Kernel(name, source.target, blocks, roots)
 
 

@@ -85,13 +85,17 @@ def print_modifier(modifier: Modifier, mnemonic: str) -> str:
 def print_kernel(kernel: Kernel) -> str:
     """The kernel as a source file that `parse_source` reads back: target, name, blocks in layout order.
 
-    Frozen blocks say so in a comment; data is printed as `.long` with its address.
+    An assembler accepts it too. Roots other than the first block alone stand in comments of their own, frozen blocks say so in
+    a comment, and data is printed as `.long` with its address.
     """
     lines = [f'\t.amdgcn_target "amdgcn-amd-amdhsa--{kernel.target}"', "\t.text", f"\t.globl {quoted(kernel.name)}"]
     lines += [f"\t.type {quoted(kernel.name)},@function"]
-    for label in kernel.roots:
-        lines.append(f"\t.asmevo_root {quoted(label)}")
+    if kernel.roots != tuple(block.label for block in kernel.blocks[:1]):
+        lines += [f"; asmevo-root: {quoted(label)}" for label in kernel.roots]
+    is_named = any(block.label == kernel.name for block in kernel.blocks)
     for block in kernel.blocks:
+        if not is_named and block.label in kernel.roots[:1]:
+            lines.append(f"{quoted(kernel.name)}:")
         lines += _block_lines(block)
     return "\n".join(lines) + "\n"
 

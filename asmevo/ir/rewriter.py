@@ -126,17 +126,20 @@ class Rewriter:
 
     def _commit(self, changes: Sequence[tuple[Block, tuple[Instruction, ...]]]) -> None:
         touched = {block.label for block, _ in changes}
-        uids = {uid: label for uid, label in self._uids.items() if label not in touched}
+        placed: dict[int, str] = {}
         for block, members in changes:
             _check_pinned(block, members)
             for member in members:
-                if member.uid in uids:
-                    fail("E0311", f"{member.mnemonic} would stand twice with uid {member.uid}", member.span)
-                uids[member.uid] = block.label
-        self._uids = uids
-        self._next_uid = max(self._next_uid, max(uids, default=-1) + 1)
+                uid = member.uid
+                if uid in placed or self._uids.get(uid, block.label) not in touched:
+                    fail("E0311", f"{member.mnemonic} would stand twice with uid {uid}", member.span)
+                placed[uid] = block.label
         for block, members in changes:
+            for member in block.instructions:
+                self._uids.pop(member.uid, None)
             self._blocks[block.label] = replace(block, instructions=members)
+        self._uids.update(placed)
+        self._next_uid = max(self._next_uid, max(placed, default=-1) + 1)
 
 
 def _is_pinned(instruction: Instruction) -> bool:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import heapq
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from asmevo.backend.timing import MI300X, estimate, result_latency_cycles, unit_busy_cycles
-from asmevo.ir.isa.model import IssueClass
+from asmevo.backend.timing.decode import Port, Timed, decode
+from asmevo.backend.timing.model import estimate
+from asmevo.backend.timing.parameters import MI300X
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.base import PassContext, PassResult, option
 from asmevo.passes.regions import RegionGraph, regions_of, reordered
 from asmevo.passes.registry import register_pass
-
-SLOT_CYCLES = 4
-
 
 @register_pass
 @dataclass(frozen=True, slots=True)
@@ -71,71 +68,87 @@ class ListSchedule:
 def schedule_region(
     graph: RegionGraph, *, bias: float = 1.0, noise: float = 0.0, random_source: random.Random | None = None
 ) -> list[int]:
-    """A legal order of the graph's nodes: of those ready soonest, the one with the longest path of latencies behind it.
+    """A legal order of the graph's nodes: of those that can issue soonest, the one with the longest path of latencies behind it.
 
     `bias` 0 keeps the original order among ready nodes; `noise` perturbs each priority by up to that fraction.
-    Complexity: n log n in nodes, plus edges.
+    Complexity: nodes times ready nodes, plus edges.
     """
-    height = _heights(graph)
+    costs = [decode(node, MI300X, MI300X.simds.value) for node in graph.nodes]
+    height = _heights(graph, costs)
     longest = max(height, default=1) or 1
-    count = len(graph.nodes)
+    count = len(costs)
     priority = [bias * height[i] / longest - i / count for i in range(count)]
     if random_source is not None and noise:
         priority = [p + noise * (random_source.random() * 2 - 1) for p in priority]
     waiting = [len(p) for p in graph.predecessors]
-    ready_at = [0.0] * count
-    future: list[tuple[float, int]] = [(0.0, i) for i in range(count) if waiting[i] == 0]
-    heapq.heapify(future)
-    ready: list[int] = []
-    matrix_free = 0.0
-    now = 0.0
+    ready_at = [0] * count
+    ready = [i for i in range(count) if waiting[i] == 0]
+    ports = _Ports()
+    now = 0
     order: list[int] = []
-    while len(order) < count:
-        while future and future[0][0] <= now:
-            ready.append(heapq.heappop(future)[1])
-        issuable = [i for i in ready if not _is_matrix(graph, i) or matrix_free <= now]
-        if not issuable:
-            times = [future[0][0]] if future else []
-            if ready:
-                times.append(matrix_free)
-            now = max(now + SLOT_CYCLES, min(times))
-            continue
-        chosen = max(issuable, key=lambda i: (priority[i], -i))
+    while ready:
+        earliest = {i: max(ready_at[i], ports.free_at(costs[i])) for i in ready}
+        now = max(now, min(earliest.values()))
+        chosen = max((i for i in ready if earliest[i] <= now), key=lambda i: (priority[i], -i))
         ready.remove(chosen)
         order.append(chosen)
-        if _is_matrix(graph, chosen):
-            matrix_free = now + unit_busy_cycles(graph.nodes[chosen], MI300X)
+        ports.occupy(costs[chosen], now)
         for successor in graph.successors[chosen]:
-            ready_at[successor] = max(ready_at[successor], now + _edge_latency(graph, chosen, successor))
+            ready_at[successor] = max(ready_at[successor], now + _edge_cycles(graph, costs, chosen, successor))
             waiting[successor] -= 1
             if waiting[successor] == 0:
-                heapq.heappush(future, (ready_at[successor], successor))
-        now += SLOT_CYCLES
+                ready.append(successor)
+        now += costs[chosen].hold
     return order
 
 
-def _heights(graph: RegionGraph) -> list[float]:
+@dataclass(slots=True)
+class _Ports:
+    """When each unit is free again, in cycles."""
+
+    units: dict[Port, int] = field(default_factory=dict[Port, int])
+    matrix: int = 0
+    vector_shadow: int = 0
+    packed_shadow: int = 0
+
+    def free_at(self, cost: Timed) -> int:
+        """The first cycle at which the units that an instruction needs are free."""
+        free = self.units.get(cost.port, 0)
+        if cost.matrix is not None:
+            return max(free, self.matrix)
+        if cost.port is Port.VALU:
+            return max(free, self.packed_shadow if cost.packed else self.vector_shadow)
+        return free
+
+    def occupy(self, cost: Timed, now: int) -> None:
+        """Takes the units from `now` on."""
+        self.units[cost.port] = now + cost.busy
+        if cost.matrix is not None:
+            self.matrix = now + cost.matrix.busy
+            self.vector_shadow = now + cost.matrix.valu_shadow
+            self.packed_shadow = now + cost.matrix.packed_shadow
+
+
+def _heights(graph: RegionGraph, costs: Sequence[Timed]) -> list[int]:
     """For each node the longest path of latencies to the region's end, in cycles."""
-    height = [0.0] * len(graph.nodes)
-    for node in range(len(graph.nodes) - 1, -1, -1):
+    height = [0] * len(costs)
+    for node in range(len(costs) - 1, -1, -1):
         height[node] = max(
-            (_edge_latency(graph, node, s) + height[s] for s in graph.successors[node]),
-            default=result_latency_cycles(graph.nodes[node], MI300X),
+            (_edge_cycles(graph, costs, node, s) + height[s] for s in graph.successors[node]), default=_result_cycles(costs[node])
         )
     return height
 
 
-def _edge_latency(graph: RegionGraph, source: int, target: int) -> float:
-    if (source, target) in graph.data:
-        return result_latency_cycles(graph.nodes[source], MI300X)
-    return SLOT_CYCLES
+def _edge_cycles(graph: RegionGraph, costs: Sequence[Timed], source: int, target: int) -> int:
+    """Cycles from the issue of `source` to that of `target`: the result's latency where a value flows, else a slot."""
+    producer, consumer = costs[source], costs[target]
+    if (source, target) not in graph.data:
+        return producer.hold
+    if producer.matrix is not None and consumer.matrix is not None and producer.writes & consumer.accumulator:
+        same = producer.writes == consumer.accumulator
+        return producer.matrix.same_accumulator if same else producer.matrix.accumulator
+    return _result_cycles(producer)
 
 
-def _is_matrix(graph: RegionGraph, node: int) -> bool:
-    definition = graph.nodes[node].definition
-    return definition is not None and definition.issue is IssueClass.MATRIX
-
-
-def is_identity(order: Sequence[int]) -> bool:
-    """Whether an order changes nothing."""
-    return all(a == b for a, b in enumerate(order))
+def _result_cycles(cost: Timed) -> int:
+    return max(cost.hold, cost.matrix.result if cost.matrix is not None else cost.latency)

@@ -12,12 +12,12 @@ from lark import Lark, Token, Tree, UnexpectedInput
 from asmevo.diagnostics import Span, fail
 from asmevo.passes.base import KernelPass, OptionInfo, options_of
 from asmevo.passes.registry import find_pass
-from asmevo.resources import grammar_text
+from asmevo.resources import grammar
 
 
 @lru_cache(maxsize=1)
 def _parser() -> Lark:
-    return Lark(grammar_text("pipeline.lark"), parser="lalr", propagate_positions=True, maybe_placeholders=False)
+    return Lark(grammar("pipeline.lark"), parser="lalr", propagate_positions=True, maybe_placeholders=False)
 
 
 def parse_pipeline(text: str, origin: Span | None = None) -> tuple[KernelPass, ...]:

@@ -1,7 +1,7 @@
 """Regions: stretches of a block whose instructions may be put in another order, and the one way to do it.
 
-A region lies between fixed points (barriers, fences, branches, messages, mode changes, what is not understood). Waits and nops
-inside it are not part of the order: they are taken out, and `reordered` puts back what the new order needs. Memory operations
+A region lies between fixed points (fences, branches, messages, mode changes, what is not understood). A barrier may lie inside:
+it orders memory, so that arithmetic may cross it and nothing that counts on a wait counter may. Waits and nops inside it are not part of the order: they are taken out, and `reordered` puts back what the new order needs. Memory operations
 of one wait counter keep their order, so that a wait in a later block still means the same.
 """
 
@@ -14,7 +14,7 @@ from asmevo.ir.analysis.dependence import DependenceGraph, Kind
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.analysis.waits import WaitState
 from asmevo.ir.instruction import Instruction
-from asmevo.ir.isa.model import Access, Flag, IssueClass
+from asmevo.ir.isa.model import Access, Counter, Flag, IssueClass
 from asmevo.ir.kernel import Block, Kernel
 from asmevo.ir.rewriter import Rewriter
 from asmevo.passes.fillers import Fillers, is_filler
@@ -31,6 +31,7 @@ _MOVABLE = frozenset(
         IssueClass.VMEM,
         IssueClass.SMEM,
         IssueClass.FLAT,
+        IssueClass.BARRIER,
     }
 )
 MAXIMUM_LENGTH = 2048
@@ -72,6 +73,8 @@ def _may_be_inside(instruction: Instruction) -> bool:
     if definition is None:
         return False
     if is_filler(instruction):
+        return True
+    if definition.issue is IssueClass.BARRIER:
         return True
     if Flag.FIXED in definition.flags or definition.access is Access.FENCE or definition.is_terminator or definition.is_branch:
         return False
@@ -142,11 +145,14 @@ class RegionGraph:
 
 
 def _counter_order(nodes: Sequence[Instruction]) -> list[tuple[int, int]]:
-    """Edges that keep the operations of each wait counter in order."""
+    """Edges that keep the operations of each wait counter in order, among themselves and to barriers."""
     edges: list[tuple[int, int]] = []
-    last: dict[object, int] = {}
+    last: dict[Counter, int] = {}
     for index, node in enumerate(nodes):
-        for counter in node.definition.counters if node.definition else ():
+        if node.definition is None:
+            continue
+        counters = tuple(Counter) if node.definition.issue is IssueClass.BARRIER else node.definition.counters
+        for counter in counters:
             if counter in last:
                 edges.append((last[counter], index))
             last[counter] = index
@@ -165,13 +171,13 @@ def reordered(graph: RegionGraph, order: Sequence[int]) -> Kernel | None:
     removed = [i for i in block.instructions[region.start : region.stop] if is_filler(i)]
     fillers = Fillers(removed, max(i.uid for i in kernel.instructions()) + 1)
     body: list[Instruction] = []
-    waits = graph.obligations.waits(order)
-    for node, wait in zip(order, waits, strict=False):
+    *waits, closing = graph.obligations.waits(order)
+    for node, wait in zip(order, waits, strict=True):
         if wait is not None:
             body.append(fillers.wait(wait))
         body.append(graph.nodes[node])
-    if waits[-1] is not None:
-        body.append(fillers.wait(waits[-1]))
+    if closing is not None:
+        body.append(fillers.wait(closing))
     whole = (*block.instructions[: region.start], *body, *block.instructions[region.stop :])
     instructions = with_nops(kernel, graph.allowed, block.label, whole, fillers)
     if instructions is None:

@@ -1,7 +1,8 @@
 """What a region's waits must guarantee whatever its order, and the waits that do.
 
 The same counter state enters the region as before; each instruction gets the weakest wait that completes what it touches; at
-the end, no more is outstanding than the original order left, so that every later wait still means what it meant. Sharing that the
+the end, and at each barrier, no more is outstanding than the original order left there, so that every later wait still means what it
+meant and other waves see what they saw. Sharing that the
 original order had covered at an instruction (a store before a scoped atomic, say) stays covered there.
 """
 
@@ -13,18 +14,22 @@ from dataclasses import dataclass
 from asmevo.ir.analysis.brackets import CAPACITY, Brackets, Event, Pending, Use, event_of, register_use, sharing_use
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Instruction, WaitCounts
-from asmevo.ir.isa.model import Counter
+from asmevo.ir.isa.model import Counter, IssueClass
 from asmevo.passes.fillers import is_filler
 
 
 @dataclass(frozen=True, slots=True)
 class WaitObligations:
-    """Counters entering and leaving a region, and for each node (instruction that is no filler) its event and its use."""
+    """Counters entering and leaving a region, and for each node (instruction that is no filler) its event and its use.
+
+    `bounds` holds for each barrier what may be outstanding at it, None for other nodes.
+    """
 
     entering: Brackets
     leaving: Brackets
     events: tuple[Event, ...]
     uses: tuple[Use, ...]
+    bounds: tuple[Brackets | None, ...]
 
     @classmethod
     def of(cls, entering: Brackets, instructions: Sequence[Instruction]) -> WaitObligations:
@@ -32,6 +37,7 @@ class WaitObligations:
         state = entering
         events: list[Event] = []
         uses: list[Use] = []
+        bounds: list[Brackets | None] = []
         for instruction in instructions:
             effect = effects(instruction)
             event = event_of(instruction, effect)
@@ -39,34 +45,42 @@ class WaitObligations:
                 registers = register_use(instruction, effect)
                 sharing = sharing_use(instruction)
                 events.append(event)
+                is_barrier = instruction.definition is not None and instruction.definition.issue is IssueClass.BARRIER
+                bounds.append(state if is_barrier else None)
                 uses.append(
                     Use(registers.vmcnt | (sharing & ~state.vmcnt.mask), registers.lgkmcnt | (sharing & ~state.lgkmcnt.mask))
                 )
             if event != _NO_EVENT:
                 state = state.after(event)
-        return cls(entering, state, tuple(events), tuple(uses))
+        return cls(entering, state, tuple(events), tuple(uses), tuple(bounds))
 
     def waits(self, order: Sequence[int]) -> list[WaitCounts | None]:
         """For each place of `order` the wait before it, and last the one at the region's end; None where none is needed."""
         state = self.entering
         placed: list[WaitCounts | None] = []
         for node in order:
-            needed = state.needed(self.uses[node])
+            bound = self.bounds[node]
+            needed = state.needed(self.uses[node]) if bound is None else _within(state, bound)
             placed.append(None if needed == _NO_WAIT else needed)
             if needed != _NO_WAIT:
                 state = state.after(Event(wait=needed))
             if self.events[node] != _NO_EVENT:
                 state = state.after(self.events[node])
-        closing = WaitCounts(
-            vmcnt=_closing(state.vmcnt, self.leaving.vmcnt, CAPACITY[Counter.VMCNT]),
-            lgkmcnt=_closing(state.lgkmcnt, self.leaving.lgkmcnt, CAPACITY[Counter.LGKMCNT]),
-        )
+        closing = _within(state, self.leaving)
         placed.append(None if closing == _NO_WAIT else closing)
         return placed
 
 
 _NO_EVENT = Event()
 _NO_WAIT = WaitCounts()
+
+
+def _within(found: Brackets, allowed: Brackets) -> WaitCounts:
+    """The weakest wait after which no more is outstanding than `allowed`."""
+    return WaitCounts(
+        vmcnt=_closing(found.vmcnt, allowed.vmcnt, CAPACITY[Counter.VMCNT]),
+        lgkmcnt=_closing(found.lgkmcnt, allowed.lgkmcnt, CAPACITY[Counter.LGKMCNT]),
+    )
 
 
 def _closing(found: Pending, allowed: Pending, capacity: int) -> int | None:

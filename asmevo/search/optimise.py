@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from asmevo.backend.launch import Dispatch
-from asmevo.backend.timing import estimate
+from asmevo.backend.timing.model import estimate
 from asmevo.ir.kernel import Kernel
 from asmevo.search.profile import Profile, profile_kernel
 from asmevo.search.proposers import PipelineProposer, Proposal, ReorderProposer
@@ -24,12 +24,14 @@ MINIMUM_GAIN = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """When the search ends: wall time in seconds, or attempts. `batch` is how many are modelled before the best is judged."""
+    """When the search ends: wall time in seconds, or attempts (candidates, each the best of many orders)."""
 
     seconds: float = 60.0
     attempts: int = 200
-    batch: int = 24
 
+
+PATIENCE = 3
+"""Rounds without an accepted candidate after which the search gives up."""
 
 Progress = Callable[[int, float, float], None]
 """Called after each attempt with its number, and modelled cycles of K0 and of the best so far."""
@@ -79,6 +81,11 @@ class _Search:
             self.record(proposal, Status.NOT_FASTER, cycles)
             return None
         return cycles
+
+    def profile_of_best(self) -> Profile:
+        """The profile with the model's estimate of the best kernel so far."""
+        waves = self.profile.waves_per_simd
+        return replace(self.profile, estimate=estimate(self.best, dict(self.profile.executions), waves_per_simd=waves))
 
     def commit(self, proposal: Proposal, cycles: float) -> bool:
         """Judges a faster candidate against K0 and makes it the parent when it passes."""
@@ -146,33 +153,30 @@ def _try_pipelines(search: _Search) -> None:
 
 
 def _climb(search: _Search, seed: int, windows: int) -> None:
-    """Hill climbing in batches: model a batch from one parent, judge its best; a fruitless batch draws with another seed."""
+    """Local search from the best kernel, round after round with another seed, until the budget or the patience is spent.
+
+    Each faster candidate is judged at once, and when it passes the next region is searched from it.
+    """
+    fruitless = 0
     round_number = 0
-    while not search.spent():
+    while not search.spent() and fruitless < PATIENCE:
         round_number += 1
-        current = replace(
-            search.profile,
-            estimate=estimate(search.best, dict(search.profile.executions), waves_per_simd=search.profile.waves_per_simd),
-        )
-        proposals = ReorderProposer(windows).propose(search.best, current, seed * 1_000_003 + round_number)
-        faster: list[tuple[float, int, Proposal]] = []
-        drawn = 0
-        for index, proposal in enumerate(proposals):
-            cycles = search.model(proposal)
-            if cycles is not None:
-                faster.append((cycles, index, proposal))
-            drawn += 1
-            if drawn >= search.budget.batch or search.spent():
-                break
-        if drawn == 0:
-            return
-        faster.sort(key=lambda item: item[:2])
-        accepted = False
-        for cycles, _, proposal in faster:
-            if accepted:
-                search.record(proposal, Status.NOT_FASTER, cycles, "a better one of its batch was accepted")
-            else:
-                accepted = search.commit(proposal, cycles)
+        accepted = search.steps[-1].attempt.number if search.steps else -1
+        restart = True
+        tried: set[str] = set()
+        while restart and not search.spent():
+            restart = False
+            profile = search.profile_of_best()
+            proposer = ReorderProposer(windows, should_stop=search.spent)
+            for proposal in proposer.propose(search.best, profile, seed * 1_000_003 + round_number, frozenset(tried)):
+                tried.add(proposal.where)
+                cycles = search.model(proposal)
+                if cycles is not None and search.commit(proposal, cycles):
+                    restart = True
+                    break
+                if search.spent():
+                    return
+        fruitless = 0 if search.steps and search.steps[-1].attempt.number > accepted else fruitless + 1
 
 
 def _fingerprint(kernel: Kernel) -> int:

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from asmevo.ir.analysis.loops import Loops
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.kernel import Kernel
-from asmevo.passes.list_schedule import schedule_region
 from asmevo.passes.manager import PassManager
 from asmevo.passes.pipeline import parse_pipeline
-from asmevo.passes.regions import Region, RegionGraph, regions_of, reordered
+from asmevo.passes.regions import RegionGraph, regions_of, reordered
+from asmevo.search.local import OrderSearch
 from asmevo.search.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A candidate kernel and what was done to the parent to get it."""
+    """A candidate kernel and what was done to the parent to get it; `where` names the place that was edited."""
 
     proposer: str
     description: str
     kernel: Kernel
+    where: str = ""
 
 
 class Proposer(Protocol):
@@ -59,55 +61,44 @@ class PipelineProposer:
             yield Proposal(self.name, text, manager.run(parent).kernel)
 
 
+def _never() -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class ReorderProposer:
-    """Seeded local search over legal orders of the hot blocks' regions.
+    """Seeded local search over legal orders of the hot blocks' regions, one region a proposal.
 
-    Half of the proposals schedule a region anew with perturbed priorities, half move one instruction some places up or down.
-    Waits and wait states are made again for each order, so that a proposal only has to be judged, not repaired.
+    `moves` are the orders tried for a proposal by the model's inner loop. Waits and wait states are made anew for each order, so
+    that a proposal only has to be judged, not repaired.
     """
 
     windows: int = 4
+    moves: int = 240
+    should_stop: Callable[[], bool] = _never
     name: str = "reorder"
 
-    def propose(self, parent: Kernel, profile: Profile, seed: int) -> Iterator[Proposal]:
-        """Endless, unless no hot block has a region with a choice of order."""
-        random_source = random.Random(seed)
-        hot = set(profile.hot_blocks(self.windows))
-        choices: list[tuple[Region, RegionGraph]] = []
+    def propose(
+        self, parent: Kernel, profile: Profile, seed: int, done: frozenset[str] = frozenset()
+    ) -> Iterator[Proposal]:
+        """Hot regions by their share of modelled cycles, each searched once; places in `done` are left out."""
         analyses = AnalysisManager(parent)
-        for block in parent.blocks:
-            if block.label in hot and not block.frozen:
-                for region in regions_of(block):
-                    graph = RegionGraph.build(parent, region, analyses)
-                    if graph.has_choice():
-                        choices.append((region, graph))
-        weights = [len(graph.nodes) for _, graph in choices]
-        while choices:
-            region, graph = random_source.choices(choices, weights)[0]
-            if random_source.random() < 0.5:
-                noise = random_source.choice((0.05, 0.2, 0.5))
-                order = schedule_region(graph, noise=noise, random_source=random_source)
-                what = f"reschedule {region} with noise {noise}"
-            else:
-                order, what = _move_one(graph, random_source)
-                what = f"{what} in {region}"
-            candidate = reordered(graph, order)
-            if candidate is not None:
-                yield Proposal(self.name, what, candidate)
-
-
-def _move_one(graph: RegionGraph, random_source: random.Random) -> tuple[list[int], str]:
-    """The current order with one instruction moved as far as its dependences and a random distance allow."""
-    order = list(range(len(graph.nodes)))
-    for _ in range(16):
-        position = random_source.randrange(len(order))
-        low, high = graph.freedom(position)
-        if low == high:
-            continue
-        target = random_source.randint(low, high)
-        if target == position:
-            continue
-        order.insert(target, order.pop(position))
-        return order, f"move {graph.nodes[position].mnemonic} by {target - position:+d}"
-    return order, "move nothing"
+        depth = analyses.get(Loops).depth
+        for label in profile.hot_blocks(self.windows):
+            block = parent.block(label)
+            # From the longest region on: it has the most to gain.
+            numbered = sorted(enumerate(regions_of(block)), key=lambda item: (item[1].start - item[1].stop, item[0]))
+            for number, region in numbered:
+                graph = RegionGraph.build(parent, region, analyses)
+                if self.should_stop():
+                    return
+                where = f"{label}#{number}"
+                if where in done or not graph.has_choice():
+                    continue
+                random_source = random.Random(f"{seed} {region}")
+                search = OrderSearch(graph, profile.waves_per_simd, depth.get(label, 0) > 0, random_source)
+                search.start_from_schedules()
+                search.climb(self.moves, self.should_stop)
+                candidate = reordered(graph, search.order)
+                if candidate is not None:
+                    yield Proposal(self.name, f"{self.moves} orders of {region}", candidate, where)

@@ -23,31 +23,44 @@ class CheckFailure(Exception):
     """A run or a check that did not hold; the text is what is shown."""
 
 
+def require_known_directives(runs: list[str], lines: list[str]) -> None:
+    """Every directive word belongs to a prefix of some run, and every prefix has a check."""
+    prefixes: set[str] = set()
+    for run in runs:
+        _, separator, right = run.partition("| filecheck")
+        if not separator:
+            raise CheckFailure(f"RUN line without '| filecheck': {run}")
+        declared = {word.split("=", 1)[1] for word in shlex.split(right) if word.startswith("--check-prefix=")}
+        prefixes |= declared or {"CHECK"}
+    words = {match[1] for line in lines if (match := _DIRECTIVE.match(line))}
+    allowed = {"RUN", "COM", "EXIT"} | {prefix + suffix for prefix in prefixes for suffix in _SUFFIXES}
+    if unknown := sorted(words - allowed):
+        raise CheckFailure(f"unknown directive: {', '.join(unknown)}")
+    for prefix in sorted(prefixes):
+        # A -NOT alone also holds for empty output, so it is no check.
+        if not words & {prefix + suffix for suffix in _SUFFIXES if suffix != "-NOT"}:
+            raise CheckFailure(f"no check for the prefix {prefix}")
+
+
 class CheckItem(pytest.Item):
     def runtest(self) -> None:
         lines = self.path.read_text(encoding="utf-8").splitlines()
         runs = [match[1] for line in lines if (match := _RUN.match(line))]
         if not runs:
             raise CheckFailure("the file has no RUN line")
+        require_known_directives(runs, lines)
         for run in runs:
             self._run(run, lines)
 
     def _run(self, run: str, lines: list[str]) -> None:
-        left, separator, right = run.partition("| filecheck")
-        if not separator:
-            raise CheckFailure(f"RUN line without '| filecheck': {run}")
+        left, _, right = run.partition("| filecheck")
         arguments = [part.replace("%s", str(self.path)) for part in shlex.split(right)]
-        prefixes = [a.split("=", 1)[1] for a in arguments if a.startswith("--check-prefix")] or ["CHECK"]
-        allowed = {"RUN", "COM", "EXIT"} | {prefix + suffix for prefix in prefixes for suffix in _SUFFIXES}
-        words = [match[1] for line in lines if (match := _DIRECTIVE.match(line))]
-        unknown = sorted(set(words) - allowed)
-        if unknown:
-            raise CheckFailure(f"unknown directive: {', '.join(unknown)}")
-        if not any(word.startswith(tuple(prefixes)) for word in words):
-            raise CheckFailure("no check for the declared prefixes")
         command = [part.replace("%s", str(self.path)) for part in shlex.split(left.replace("2>&1", ""))]
         assert command[0] == "asmevo"
-        result = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, timeout=120, check=False)
+        try:
+            result = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, timeout=60, check=False)
+        except subprocess.TimeoutExpired as error:
+            raise CheckFailure(f"no end within 60 s: {' '.join(command)}") from error
         expected = next((int(m[1]) for line in lines if (m := re.match(r"^\s*;\s*EXIT:\s*(\d+)", line))), 0)
         if result.returncode != expected:
             raise CheckFailure(f"exit {result.returncode}, not {expected}: {' '.join(command)}\n{result.stderr}")

@@ -89,6 +89,7 @@ def _combine(m: Emitter, name: str, old: Value, operands: list[list[Value]], siz
     bits = 8 * size
     operation, _, kind = name.rpartition("_")
     x = operands[0][0]
+    operation = operation.removeprefix("pk_")
     if kind in ("f32", "f64", "f16", "bf16") and operation in ("add", "min", "max"):
         return _float(m, operation, kind, old, x, bits)
     if operation in ("min", "max"):
@@ -109,9 +110,11 @@ def _combine(m: Emitter, name: str, old: Value, operands: list[list[Value]], siz
             wrap = b.or_(b.icmp_unsigned("==", old, const(bits, 0)), b.icmp_unsigned(">", old, x))
             return b.select(wrap, x, b.sub(old, const(bits, 1)))
         case "cmpswap":
-            # Vector memory holds (source, compare) in one operand; LDS names compare and source apart.
-            source, compared = (operands[0][0], operands[0][1]) if len(operands) == 1 else (operands[1][0], x)
-            return b.select(b.icmp_unsigned("==", old, compared), source, old)
+            return b.select(b.icmp_unsigned("==", old, operands[0][1]), x, old)
+        case "cmpst":
+            return b.select(b.icmp_unsigned("==", old, x), operands[1][0], old)
+        case "mskor":
+            return b.or_(b.and_(old, b.not_(x)), operands[1][0])
         case _:
             fail("E0507", f"the emulator has no atomic '{name}'")
 

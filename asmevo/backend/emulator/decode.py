@@ -7,6 +7,7 @@ once for the process, so that a candidate that differs in a window costs only th
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,14 +19,14 @@ from asmevo.backend.emulator import layout
 from asmevo.backend.emulator.codegen import Place, special_kind
 from asmevo.backend.emulator.dispatch import control_symbol
 from asmevo.backend.emulator.handlers import Form, build_handler, expressions, nodes
-from asmevo.backend.emulator.intrinsics import build_intrinsic
+from asmevo.backend.emulator.intrinsics import MODIFIERS, build_intrinsic
 from asmevo.backend.emulator.layout import OP, STATE
 from asmevo.backend.emulator.native import native
 from asmevo.diagnostics import DiagnosticError, fail
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Immediate, Instruction, Label, Register, Symbolic, WaitCounts
 from asmevo.ir.isa import base_mnemonic
-from asmevo.ir.isa.model import Counter, Family, IssueClass, Space
+from asmevo.ir.isa.model import Access, Counter, Family, IssueClass, Space
 from asmevo.ir.kernel import Kernel
 from asmevo.ir.registers import RegisterFile, VGPR0, units
 from asmevo.ir.semantics import program_of, source_bits
@@ -76,15 +77,15 @@ def compiled_handlers() -> int:
 
 
 @lru_cache(maxsize=64)
-def prepare(kernel: Kernel) -> Prepared:
-    """Decodes every instruction; unsupported ones become operations that fault when they are reached."""
+def prepare(kernel: Kernel, strict: bool = True) -> Prepared:
+    """Decodes every instruction for strict or fast runs; unsupported ones become operations that fault when they are reached."""
     instructions = tuple(kernel.instructions())
     starts: dict[str, int] = {}
     count = 0
     for block in kernel.blocks:
         starts[block.label] = count
         count += len(block.instructions)
-    decoded = [decode(i) for i in instructions]
+    decoded = [decode(i, strict) for i in instructions]
     pool: dict[int, int] = {}
     ops = np.zeros(count, OP)
     slots = np.zeros((count, layout.SLOTS), np.uint32)
@@ -178,6 +179,8 @@ def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
     if program.domain is Domain.CONTROL:
         return _control(i, slots, constants)
     modifiers = tuple(sorted({str(e.attr) for e in nodes(expressions(program)) if e.op is Op.IMM}))
+    if program.domain is Domain.INTRINSIC:
+        modifiers = MODIFIERS.get(str(program.intrinsic), ())
     if len(modifiers) > layout.IMMEDIATES:
         fail("E0507", f"'{i.mnemonic}' has more integer modifiers than a decoded operation holds")
     space = _SPACES.get(definition.space, "global") if definition.space is not None else ""
@@ -209,20 +212,35 @@ def _control(i: Instruction, slots: list[int], constants: list[int]) -> Decoded:
     assert i.definition is not None
     immediates: tuple[int, ...] = ()
     label = None
-    symbol = control_symbol(i.mnemonic)
+    symbol = control_symbol(base_mnemonic(i.mnemonic), fence=i.definition.access is Access.FENCE)
+    if symbol is None:
+        fail("E0507", f"the emulator does not run '{i.mnemonic}'")
+    if symbol == "asm_fence" and Counter.VMCNT not in i.definition.counters:
+        symbol = "asm_nop"
     for operand in i.operands:
         if isinstance(operand, WaitCounts):
             immediates = tuple(_OPEN if n is None else n for n in (operand.vmcnt, operand.lgkmcnt))
-        if isinstance(operand, Label):
+        elif isinstance(operand, Label):
             label = operand.name
-    if symbol == "asm_nop" and i.definition.is_branch:
-        fail("E0507", f"the emulator does not run '{i.mnemonic}'")
-    if symbol == "asm_nop" and Counter.VMCNT in i.definition.counters:
-        symbol = "asm_fence"
-    checked, reads, writes = _units(i) if i.definition.is_conditional else (b"", 0, 0)
+        elif isinstance(operand, Symbolic) and symbol in ("asm_getreg", "asm_setreg"):
+            immediates = _mode_field(operand.text)
+    checked, reads, writes = _units(i) if i.operands else (b"", 0, 0)
+    marks = 0 if symbol == "asm_clock" else writes
     return Decoded(
-        native().symbol(symbol), tuple(slots), tuple(constants), immediates, checked, reads, writes, writes, label, False, None
+        native().symbol(symbol), tuple(slots), tuple(constants), immediates, checked, reads, writes, marks, label, False, None
     )
+
+
+_HWREG = re.compile(r"hwreg\(\s*(?:HW_REG_)?(\w+)\s*(?:,\s*(\d+)\s*,\s*(\d+))?\s*\)", re.IGNORECASE)
+
+
+def _mode_field(text: str) -> tuple[int, int]:
+    """Lowest bit and mask of a field of MODE; other hardware registers are not modelled."""
+    found = _HWREG.fullmatch(text.strip())
+    if not found or found.group(1).upper() not in ("MODE", "1"):
+        fail("E0507", f"the emulator does not model {text}")
+    size = int(found.group(3) or 32)
+    return int(found.group(2) or 0), (1 << size) - 1
 
 
 def _units(i: Instruction) -> tuple[bytes, int, int]:

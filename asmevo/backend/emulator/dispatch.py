@@ -16,8 +16,8 @@ from asmevo.backend.emulator import layout
 from asmevo.backend.emulator.irkit import HANDLER, I1, I16, I32, I64, PTR, Function, Value, const
 from asmevo.backend.emulator.layout import ENTRY, KIND, OP, STATE
 from asmevo.backend.emulator.memory_codegen import fault
-from asmevo.backend.emulator.queue_codegen import new_entry
-from asmevo.ir.registers import EXEC, SCC, VCC
+from asmevo.backend.emulator.queue_codegen import fill_load, new_entry
+from asmevo.ir.registers import EXEC, MODE, SCC, VCC
 
 RUN_TYPE = ir.FunctionType(I32, (PTR,))
 _UNIT_MASK = 0x3FF
@@ -33,19 +33,68 @@ BRANCHES = {
 """Branches: the state tested, and whether the branch is taken when it is not zero."""
 
 
-def control_symbol(mnemonic: str) -> str:
-    """The native function of a control operation."""
+_SYMBOLS = {
+    "s_waitcnt": "asm_wait",
+    "s_barrier": "asm_barrier",
+    "s_endpgm": "asm_end",
+    "s_endpgm_saved": "asm_end",
+    "s_trap": "asm_trap",
+    "s_getreg_b32": "asm_getreg",
+    "s_setreg_b32": "asm_setreg",
+    "s_setreg_imm32_b32": "asm_setreg",
+    "s_memtime": "asm_clock",
+    "s_memrealtime": "asm_clock",
+}
+_NOTHING = frozenset(
+    {"s_nop", "s_sleep", "s_wakeup", "s_setprio", "s_icache_inv", "s_incperflevel", "s_decperflevel", "s_ttracedata"}
+    | {"s_sethalt", "v_nop", "ds_nop", "v_clrexcp"}
+)
+
+
+def control_symbol(mnemonic: str, *, fence: bool) -> str | None:
+    """The native function of a control operation; None when it is not modelled."""
     if mnemonic in BRANCHES:
         return f"asm_{mnemonic}"
-    return {"s_waitcnt": "asm_wait", "s_barrier": "asm_barrier", "s_endpgm": "asm_end", "s_trap": "asm_trap"}.get(
-        mnemonic, "asm_nop"
-    )
+    if fence:
+        return "asm_fence"
+    return "asm_nop" if mnemonic in _NOTHING else _SYMBOLS.get(mnemonic)
+
+
+def _build_mode_access(module: ir.Module) -> None:
+    """`asm_getreg` and `asm_setreg` of MODE: imm 0 is the field's lowest bit, imm 1 its mask; `asm_clock`."""
+    for name in ("asm_getreg", "asm_setreg"):
+        f = Function(module, name)
+        state, op = f.args
+        b = f.b
+        low, mask = (b.trunc(f.load(I64, f.at(op, layout.offset(OP, "imm") + 8 * n), 8), I32) for n in (0, 1))
+        slots = layout.offset(OP, "slot")
+        register = f.at(state, b.zext(f.load(I32, f.at(op, slots + (0 if name == "asm_getreg" else 4)), 4), I64))
+        mode = f.at(state, layout.unit_offset(MODE))
+        value = f.load(I32, mode, 4)
+        if name == "asm_getreg":
+            f.store(b.and_(b.lshr(value, low), mask), register, 4)
+        else:
+            field = b.shl(b.and_(f.load(I32, register, 4), mask), low)
+            f.store(b.or_(b.and_(value, b.not_(b.shl(mask, low))), field), mode, 4)
+        f.ret(0)
+    f = Function(module, "asm_clock")
+    state, op = f.args
+    slot = f.load(I32, f.at(op, layout.offset(OP, "slot")), 4)
+    home = f.at(state, f.b.zext(slot, I64))
+    now = f.get(STATE, state, "executed")
+    f.store(now, home, 4)
+    with f.when(f.b.icmp_unsigned("!=", f.get(STATE, state, "strict"), const(32, 0))):
+        entry = new_entry(f, state, "smem")
+        f.store(now, f.field(ENTRY, entry, "data"), 4)
+        fill_load(f, state, entry, layout.ENTRY_SCALAR, f.b.lshr(slot, const(32, 2)), 2, const(64, -1))
+    f.ret(0)
 
 
 def build_control(module: ir.Module) -> None:
     """All control operations but s_waitcnt."""
+    _build_mode_access(module)
     for mnemonic, (unit, taken) in BRANCHES.items():
-        f = Function(module, control_symbol(mnemonic))
+        f = Function(module, f"asm_{mnemonic}")
         state, op = f.args
         target = f.get(OP, op, "target")
         if unit is None:

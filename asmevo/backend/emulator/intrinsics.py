@@ -1,6 +1,6 @@
 """Builds the handlers of operations that are not lane by lane, by intrinsic name.
 
-Owns the table from name to builder.
+Owns v_writelane_b32 and ds_permute_b32, and the table from name to builder; matrix operations stand in `matrix_codegen`.
 """
 
 # llvmlite has no type stubs: what its builder returns is unknown to the checker.
@@ -11,10 +11,56 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from asmevo.backend.emulator.handlers import Form
+from asmevo.backend.emulator import layout
+from asmevo.backend.emulator.codegen import Emitter
+from asmevo.backend.emulator.handlers import Form, blend, defer, dest_unit
+from asmevo.backend.emulator.irkit import I32, I64, Function, const
+from asmevo.backend.emulator.layout import LANES, STATE
 from asmevo.diagnostics import fail
+from asmevo.ir.registers import EXEC
+
+MODIFIERS: dict[str, tuple[str, ...]] = {"ds_permute_b32": ("offset",)}
+"""The integer modifiers that an intrinsic's handler reads."""
 
 
 def build_intrinsic(module: ir.Module, name: str, form: Form, strict: bool) -> None:
     """Adds the handler of an intrinsic form to `module`; E0507 when the emulator has none."""
-    fail("E0507", f"the emulator has no '{form.program.intrinsic}'")
+    intrinsic = form.program.intrinsic
+    f = Function(module, name)
+    m = Emitter(f, f.args[0], f.args[1], dict(form.places), {n: k for k, n in enumerate(form.modifiers)})
+    if intrinsic == "v_writelane_b32":
+        _write_lane(m, strict)
+    elif intrinsic == "ds_permute_b32":
+        _permute(m, form, strict)
+    else:
+        fail("E0507", f"the emulator has no '{intrinsic}'")
+    f.ret(layout.CONTINUE)
+
+
+def _write_lane(m: Emitter, strict: bool) -> None:
+    f, b = m.f, m.f.b
+    value = f.load(I32, m.slot(m.places["src0"].slot), 4)
+    lane = b.and_(f.load(I32, m.slot(m.places["src1"].slot), 4), const(32, LANES - 1))
+    f.store(value, f.item(m.slot(m.places["vdst"].slot), lane, 4), 4)
+    if strict:
+        valid = f.item(f.field(STATE, m.state, "valid"), dest_unit(m, "vdst"), 8)
+        bit = b.shl(const(64, 1), b.zext(lane, I64))
+        f.store(b.or_(f.load(I64, valid, 8), bit), valid, 8)
+
+
+def _permute(m: Emitter, form: Form, strict: bool) -> None:
+    """Pushes each active lane's data to the lane its address names; the highest active source wins."""
+    f, b = m.f, m.f.b
+    landed = f.local(I32, LANES)
+    mask = f.load(I64, f.at(m.state, layout.unit_offset(EXEC)), 4)
+    offset = b.trunc(f.load(I64, f.at(m.op, layout.offset(layout.OP, "imm")), 8), I32)
+    addresses, data = (m.slot(m.places[n].slot) for n in ("addr", "data0"))
+    with f.loop(LANES) as lane:
+        f.store(const(32, 0), f.item(landed, lane, 4), 4)
+    with f.each_lane(mask) as lane:
+        address = b.add(f.load(I32, f.item(addresses, lane, 4), 4), offset)
+        target = b.and_(b.lshr(address, const(32, 2)), const(32, LANES - 1))
+        f.store(f.load(I32, f.item(data, lane, 4), 4), f.item(landed, target, 4), 4)
+    blend(f, m.slot(m.places["vdst"].slot), landed, mask)
+    if strict and form.deferred:
+        defer(m, "vdst", form.deferred)

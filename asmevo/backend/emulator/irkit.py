@@ -88,11 +88,12 @@ class Function:
 
     def local(self, kind: Any, count: int = 1) -> Value:
         """Stack space, allocated at entry, 64-byte aligned."""
-        with self.b.goto_block(self.function.entry_basic_block):
+        with self.b.goto_entry_block():
             self.b.position_at_start(self.function.entry_basic_block)
             space = self.b.alloca(kind, const(32, count))
             space.align = 64
-        return space
+            space.type = PTR  # the builder still gives a typed pointer, which would tie loads and stores to `kind`
+            return space
 
     @contextmanager
     def loop(self, count: Value | int, step: int = 1) -> Iterator[Value]:

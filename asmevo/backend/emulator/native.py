@@ -38,7 +38,7 @@ class Native:
         self.features = llvm.get_host_cpu_features().flatten()
         target = llvm.Target.from_triple(triple)
         self.machine: Any = target.create_target_machine(
-            cpu=self.cpu, features=self.features, opt=_OPTIMISATION, reloc="pic", codemodel="large", jit=True
+            cpu=self.cpu, features=self.features, opt=_OPTIMISATION, reloc="static", codemodel="large", jit=True
         )
         self.triple = triple
         empty = llvm.parse_assembly("")

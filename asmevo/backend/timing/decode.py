@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from functools import lru_cache
 
 from asmevo.backend.timing.parameters import Chip
 from asmevo.ir.effects import effects
@@ -16,8 +17,6 @@ from asmevo.ir.isa.model import Counter, Flag, IssueClass, OpcodeDef, Space
 from asmevo.ir.registers import VECTOR_MASK, RegisterRange
 
 LANES = 64
-WAVE_BYTES_PER_SLOT = 256
-"""What a wave's 64 lanes of 4 bytes hold: one slot of LDS or address traffic."""
 
 
 class Port(enum.IntEnum):
@@ -33,8 +32,11 @@ class Port(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A matrix instruction: cycles that its unit is taken, that VALU and packed VALU must stay away, and until its result may be
-    read as the same accumulator, as another accumulator, and by anything else."""
+    """The cycles that matter about a matrix instruction.
+
+    How long its unit is taken, VALU and packed VALU must stay away, and its result may not be read: as the same accumulator,
+    as another accumulator, by anything else.
+    """
 
     busy: int
     valu_shadow: int
@@ -70,6 +72,23 @@ class Timed:
     cause: str = ""
     matrix: Matrix | None = None
     accumulator: int = 0
+
+
+def result_latency_cycles(instruction: Instruction, chip: Chip) -> int:
+    """Cycles from an instruction's issue until another one may use its result, with nothing else in flight.
+
+    A matrix result counts as read by anything but the same accumulator.
+    """
+    timed = decode(instruction, chip, chip.simds.value)
+    if timed.matrix is not None:
+        return timed.matrix.result
+    return max(timed.latency + timed.transfer, timed.hold)
+
+
+def unit_busy_cycles(instruction: Instruction, chip: Chip) -> int:
+    """Cycles for which the instruction keeps the next one of its kind from issuing."""
+    timed = decode(instruction, chip, chip.simds.value)
+    return timed.matrix.busy if timed.matrix is not None else max(timed.busy, timed.hold)
 
 
 def decode(instruction: Instruction, chip: Chip, simds: int) -> Timed:
@@ -143,6 +162,7 @@ def _matrix(instruction: Instruction, definition: OpcodeDef, chip: Chip, reads: 
     )  # fmt: skip
 
 
+@lru_cache(maxsize=256)
 def _result_states(kind: Op, target: str, passes: int) -> tuple[int, int, int]:
     """Wait states until a result may be read as the same accumulator, another accumulator, and otherwise."""
     rules = {rule.name: rule for rule in rules_for(target) if rule.producer in (kind, Op.NOT_DGEMM, Op.DGEMM)}

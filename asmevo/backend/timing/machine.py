@@ -1,11 +1,11 @@
 """In-order issue of waves on one SIMD.
 
-Owns the machine's state: each wave's next slot, registers in flight and wait counters; the ports that the waves share. It must not know
-blocks or weights: it runs instructions one after another and says when each issued and what it waited for.
+Owns the machine's state: each wave's next slot, registers in flight and wait counters; the ports that the waves share. It
+must not know blocks or weights: it runs instructions one after another and says when each issued and what it waited for.
 
-A wave issues in order, at most one instruction a slot, when its registers, its port and its counters allow. Waves that may issue at
-the same time go by their number. All quantities are integers, so equal input gives equal output. For one wave every issue time is a maximum
-of sums of earlier ones, so taking an instruction away never makes a later one issue later.
+A wave issues in order, at most one instruction a slot, when its registers, its port and its counters allow. Waves that may
+issue at the same time go by their number. All quantities are integers, so equal input gives equal output. For one wave every
+issue time is a maximum of sums of earlier ones, so taking an instruction away never makes a later one issue later.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Modelled cycles of a kernel: a static, deterministic estimate, never a measurement.
 
-Owns the estimate: a representative path is issued by an in-order machine and each block's steady cost is weighed by how often it runs.
-Not modelled: instruction fetch and alignment, LDS bank conflicts, cache misses beyond the chosen level, clock changes, waves
-that wait for each other at barriers.
+Owns the estimate: a representative path is issued by an in-order machine and each block's steady cost is weighed by how often
+it runs. Not modelled: instruction fetch and alignment, LDS bank conflicts, cache misses beyond the chosen level, clock
+changes, waves that wait for each other at barriers.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class _Run:
         self._lost: list[tuple[int, dict[str, int]]] = []
 
     def step(self, simd: Simd) -> tuple[str, int, list[tuple[int, dict[str, int]]], bool] | None:
-        """Tries to issue one instruction; at a block's end its label, cycles, losses, and whether it had been visited before."""
+        """Tries to issue one instruction; at a block's end: label, cycles, losses, and whether it was visited before."""
         label = self._path[self._position]
         block = self._decoded[label]
         if self._index < len(block):

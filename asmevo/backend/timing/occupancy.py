@@ -5,32 +5,49 @@ Owns the resource arithmetic of a compute unit. Source: CDNA3 ISA guide 3.6.4 (r
 
 from __future__ import annotations
 
+from asmevo.backend.launch import Dispatch
 from asmevo.backend.timing.parameters import MI300X, Chip
 from asmevo.diagnostics import fail
 from asmevo.ir.abi import KernelDescriptor
-from asmevo.ir.analysis.pressure import SCALAR_FILE, waves_for_vector_total
+from asmevo.ir.analysis.manager import AnalysisManager
+from asmevo.ir.analysis.pressure import SCALAR_FILE, Pressure, waves_for_vector_total
+from asmevo.ir.kernel import Kernel
 
 WAVE = 64
 MAX_WORKGROUP = 1024
 
 
-def occupancy(
+def occupancy(kernel: Kernel, dispatch: Dispatch, chip: Chip = MI300X) -> int:
+    """Waves per SIMD when compute units are full of workgroups of this dispatch; at least 1.
+
+    A kernel without descriptor counts the registers that its text names, and no static LDS. DiagnosticError E0204 when one
+    workgroup does not fit a compute unit.
+    """
+    items = dispatch.workgroup[0] * dispatch.workgroup[1] * dispatch.workgroup[2]
+    if kernel.descriptor is not None:
+        return waves_per_simd(kernel.descriptor, items, dispatch.dynamic_lds_bytes, chip)
+    by_registers = AnalysisManager(kernel).get(Pressure).waves_per_simd
+    return _resident(min(by_registers, chip.max_waves_per_simd.value), items, dispatch.dynamic_lds_bytes, chip)
+
+
+def waves_per_simd(
     descriptor: KernelDescriptor, workgroup_items: int, dynamic_lds_bytes: int = 0, chip: Chip = MI300X
 ) -> int:
-    """Waves per SIMD when compute units are full of this kernel's workgroups; at least 1.
-
-    DiagnosticError E0204 when one workgroup does not fit a compute unit.
-    """
-    if not 0 < workgroup_items <= MAX_WORKGROUP:
-        fail("E0204", f"a workgroup has 1 to {MAX_WORKGROUP} work-items, not {workgroup_items}")
-    group_waves = -(-workgroup_items // WAVE)
+    """Waves per SIMD by a descriptor's registers and LDS, for workgroups of so many work-items; errors as `occupancy`."""
     scalar = -(-descriptor.sgpr_count // 16) * 16
     by_registers = min(
         waves_for_vector_total(descriptor.vgpr_count), SCALAR_FILE // scalar, chip.max_waves_per_simd.value
     )
+    return _resident(by_registers, workgroup_items, descriptor.group_segment_bytes + dynamic_lds_bytes, chip)
+
+
+def _resident(by_registers: int, workgroup_items: int, lds_bytes: int, chip: Chip) -> int:
+    if not 0 < workgroup_items <= MAX_WORKGROUP:
+        fail("E0204", f"a workgroup has 1 to {MAX_WORKGROUP} work-items, not {workgroup_items}")
+    group_waves = -(-workgroup_items // WAVE)
     groups = chip.simds.value * by_registers // group_waves
     granule = chip.lds_granule.value
-    lds = -(-(descriptor.group_segment_bytes + dynamic_lds_bytes) // granule) * granule
+    lds = -(-lds_bytes // granule) * granule
     if lds:
         groups = min(groups, chip.lds_bytes.value // lds)
     if not groups:

@@ -1,8 +1,9 @@
 """Figures of a chip that the cycle model rests on, each with where it comes from.
 
-Owns numbers only. Cycles are of the shader clock, bytes are per compute unit. Sources by short name: MT4G (caps-tum/mt4g sample
-results), PYHIP (tingqli/pyhip measurements on MI308X), TGSQ (tinygrad's recorded gfx950 thread traces), RPC (rocprofiler-compute
-workload counters), PR233721 (llvm-project pull request, fitted to thread traces), G3 (CDNA3 ISA guide), RR (rocRoller).
+Owns numbers only. Cycles are of the shader clock, bytes are per compute unit. Sources by short name: MT4G (caps-tum/mt4g
+sample results), PYHIP (tingqli/pyhip measurements on MI308X), TGSQ (tinygrad's recorded gfx950 thread traces), RPC
+(rocprofiler-compute workload counters), PR233721 (llvm-project pull request, fitted to thread traces), G3 (CDNA3 ISA guide),
+RR (rocRoller).
 """
 
 from __future__ import annotations

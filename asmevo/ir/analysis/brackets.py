@@ -118,7 +118,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Brackets:
-    """Both counters at one point. expcnt is left out: no compute instruction but GWS steps it, and GWS data is never rewritten."""
+    """Both counters at one point.
+
+    expcnt is left out: of compute instructions only GWS steps it, and the data of GWS is not rewritten.
+    """
 
     vmcnt: Pending = _NOTHING
     lgkmcnt: Pending = _NOTHING

@@ -1,7 +1,7 @@
 """Which instruction's value a register read may see, and where a written value may be read.
 
-Owns on-demand reaching definitions and uses over the block graph. A VGPR write under EXEC does not hide earlier writes, as lanes
-that are off keep theirs; only a write of every lane ends a search.
+Owns on-demand reaching definitions and uses over the block graph. A VGPR write under EXEC does not hide earlier writes, as
+lanes that are off keep theirs; only a write of every lane ends a search.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What must keep its order inside a straight run of instructions.
 
-Owns the dependence graph of a window. It must not know costs, wait counts or wait states: whoever reorders by this graph checks those
-afterwards with `waits` and `hazards`. `s_nop` has no edges for that reason.
+Owns the dependence graph of a window. It must not know costs, wait counts or wait states: whoever reorders by this graph
+checks those afterwards with `waits` and `hazards`. `s_nop` has no edges for that reason.
 """
 
 from __future__ import annotations
@@ -75,7 +75,10 @@ class DependenceGraph:
 
 
 _FIXED = frozenset({IssueClass.BRANCH, IssueClass.END, IssueClass.MESSAGE, IssueClass.OTHER})
-_FIXED_NAMES = ("s_setprio", "s_memtime", "s_memrealtime", "s_setreg", "s_setvskip", "s_set_gpr_idx", "s_sleep", "s_trap", "s_dcache", "s_icache")
+_FIXED_NAMES = (
+    "s_setprio", "s_memtime", "s_memrealtime", "s_setreg", "s_setvskip", "s_set_gpr_idx", "s_sleep", "s_trap", "s_dcache",
+    "s_icache",
+)  # fmt: skip
 
 
 def is_fixed(instruction: Instruction) -> bool:

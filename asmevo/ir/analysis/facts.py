@@ -94,8 +94,10 @@ def ends_program(instruction: Instruction) -> bool:
 
 
 def leaves_unseen(block: Block) -> bool:
-    """True when control may go from the block's end to code that the kernel does not show: an indirect branch or call, or
-    no successor and no s_endpgm."""
+    """True when control may go from the block's end to code that the kernel does not show.
+
+    That is after an indirect branch or call, and where there is no successor and no s_endpgm.
+    """
     last = block.instructions[-1] if block.instructions else None
     if last is not None and last.definition is not None and last.definition.is_branch:
         return not any(isinstance(operand, Label) for operand in last.operands)

@@ -21,8 +21,10 @@ EVERYTHING = -1
 _SCALAR_MASK = (1 << M0) - 1
 _MODE_REGISTER, _TRAPSTS_REGISTER, _VSKIP_BIT = 1, 3, 28
 _ALL_HWREGS = (1 << 64) - 1
-_HWREG_NAMES = {"HW_REG_MODE": 1, "HW_REG_STATUS": 2, "HW_REG_TRAPSTS": 3, "HW_REG_HW_ID": 4, "HW_REG_GPR_ALLOC": 5}
-_HWREG_NAMES |= {"HW_REG_LDS_ALLOC": 6, "HW_REG_IB_STS": 7}
+_HWREG_NAMES = {
+    f"HW_REG_{name}": number
+    for number, name in enumerate(("MODE", "STATUS", "TRAPSTS", "HW_ID", "GPR_ALLOC", "LDS_ALLOC", "IB_STS"), 1)
+}
 _HWREG_TEXT = re.compile(r"hwreg\(\s*(\w+)\s*(?:,\s*(\w+)\s*,\s*(\w+)\s*)?\)")
 _LANE_SELECTS = ("v_readlane_b32", "v_writelane_b32")
 
@@ -70,7 +72,8 @@ class HazardFacts:
         if definition is None:
             return cls(instruction, effect, frozenset(), 0, 1, Occupancy())
         ops = operations(definition, instruction.mnemonic, {m.name: m.value for m in instruction.modifiers})
-        return cls(instruction, effect, ops, definition.passes, _slots(instruction, definition), _occupancy(instruction, definition, ops))
+        slots, occupies = _slots(instruction, definition), _occupancy(instruction, definition, ops)
+        return cls(instruction, effect, ops, definition.passes, slots, occupies)
 
     def part(self, part: Part) -> int:
         """The units of a part; EVERYTHING for the whole instruction; bits by register number for hardware registers."""

@@ -3,9 +3,9 @@
 Owns the forward walk over the table in `isa.hazards`. Two readings of the distance between two instructions:
 
 * llvm: each instruction is one state, `s_nop N` is N+1; the need is the compiler's figure;
-* physical: as above, and an instruction that finds its unit busy waits, so it takes several states: a matrix instruction until the
-  passes of the one before are through, packed F32 and dot until the matrix unit lets them in, VALU after a transcendental.
-  The need is the documented figure. Production code relies on it.
+* physical: as above, and an instruction that finds its unit busy waits, so it takes several states: a matrix instruction
+  until the passes of the one before are through, packed F32 and dot until the matrix unit lets them in, VALU after a
+  transcendental. The need is the documented figure. Production code relies on it.
 
 Code below the physical need is wrong; code below LLVM's need only is unusual.
 """
@@ -62,9 +62,12 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """One point: for each pending hazard the states passed since its producer (llvm, physical), at least, and the units of its
-    part that no later instruction has replaced; `busy` are the slots for which the vector unit, the vector unit for packed
-    instructions, and the matrix unit are surely still occupied."""
+    """The hazards pending at one point.
+
+    For each the states passed since its producer (llvm, physical), at least, and the units of its part that no later
+    instruction has replaced. `busy` are the slots for which the vector unit, the vector unit for packed instructions, and
+    the matrix unit are surely still occupied.
+    """
 
     entries: dict[Key, tuple[int, int, int]]
     busy: tuple[int, int, int] = (0, 0, 0)
@@ -307,6 +310,8 @@ def _shortfalls(
                     pair = (hazard.producer, hazard.consumer, hazard.rule.name)
                     found[pair] = max(found.get(pair, 0), missing)
             point = state.step(point, block, at)
+            # A producer met again starts its pairs anew; those are seen from the nop's own entering state.
+            point = replace(point, entries={k: v for k, v in point.entries.items() if k[:2] != (block, at)})
         if point.entries:
             pending.extend((successor, 0, point) for successor in state.flow.successors[block])
     return found

@@ -26,7 +26,8 @@ Sets = tuple[int, int]
 class Liveness:
     """Live units as sets (see `ir.registers`), by block label and by position.
 
-    A block that leaves the kernel in a way not understood (an indirect branch; no successor and no s_endpgm) has everything live at its end.
+    A block that leaves the kernel in a way not understood (an indirect branch; no successor and no s_endpgm) has everything
+    live at its end.
     """
 
     live_in: dict[str, int]

@@ -1,6 +1,7 @@
 """Lazy, cached analyses of one kernel.
 
-Owns the cache only. A kernel is immutable, so a result never goes stale: a changed kernel is another kernel and gets a new manager.
+Owns the cache only. A kernel is immutable, so a result never goes stale: a changed kernel is another kernel and gets a new
+manager.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What an instruction does to memory, as far as order matters.
 
-Owns the classes that dependence and waits share. It must not compare addresses: LDS and vector memory addresses differ by lane, so
-a base register and an offset say nothing about overlap.
+Owns the classes that dependence and waits share. It must not compare addresses: LDS and vector memory addresses differ by
+lane, so a base register and an offset say nothing about overlap.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class MemoryUse:
     fence: bool = False
 
     def conflicts(self, other: MemoryUse) -> bool:
-        """True when the two must keep their order: one writes what the other touches, or one is a fence and the other memory."""
+        """True when the two must keep their order: one writes what the other touches, or one is a fence."""
         if self.fence or other.fence:
             return self.touches and other.touches
         return bool(self.writes & (other.reads | other.writes) or other.writes & self.reads)

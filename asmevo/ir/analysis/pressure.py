@@ -69,6 +69,21 @@ class Pressure:
         )
 
     @property
+    def vgprs(self) -> int:
+        """Most VGPRs alive at once."""
+        return self.vgpr.count
+
+    @property
+    def agprs(self) -> int:
+        """Most AGPRs alive at once."""
+        return self.agpr.count
+
+    @property
+    def sgprs(self) -> int:
+        """Most SGPRs alive at once."""
+        return self.sgpr.count
+
+    @property
     def waves_per_simd(self) -> int:
         """Occupancy that the named registers alone would allow."""
         return waves_for_registers(self.named_vgprs, self.named_agprs, self.named_sgprs)

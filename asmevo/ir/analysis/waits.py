@@ -1,7 +1,7 @@
 """Which waits the code needs: a forward fixpoint over the wait counters, as LLVM's wait insertion does it.
 
-Owns the walk over the block graph and the questions asked of it. What one point's counters mean is in `brackets`; the independent
-check in `verify` shares nothing with this module.
+Owns the walk over the block graph and the questions asked of it. What one point's counters mean is in `brackets`; the
+independent check in `verify` shares nothing with this module.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ Sources: G3 (MI300 CDNA3 ISA guide 4.5 and table 37), G2 and G4 (MI200 and CDNA4
 (rocRoller wait-state observers). Where they differ, `documented` is the vendor's figure and `llvm` the compiler's.
 
 Not in the table: a VGPR write before a memory read with a DGEMM between them (a gfx90a chip bug), VCC written by one name and
-read by its SGPR alias (the assembler prints one name only), a state between two conversions to FP8 parts of one VGPR (G3 7.2 asks for it, HR does not, and
-production objects have none), and soft clauses under XNACK.
+read by its SGPR alias (the assembler prints one name only), a state between two conversions to FP8 parts of one VGPR (G3 7.2
+asks for it, HR does not, and production objects have none), and soft clauses under XNACK.
 """
 
 from __future__ import annotations

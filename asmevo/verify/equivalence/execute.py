@@ -35,6 +35,9 @@ _STATEFUL = (
 """Instructions that switch how others work, depend on time or place, or name registers indirectly."""
 
 
+_KNOWN_SIZE = 1 << 17
+
+
 class UnmodelledError(Exception):
     """An instruction that the model refuses; the text says which and why."""
 
@@ -52,6 +55,8 @@ class Programs:
         """Return the instruction's program; None where the semantics have none."""
         text = (i.mnemonic, i.operands, i.modifiers)
         if text not in self._known:
+            if len(self._known) >= _KNOWN_SIZE:
+                self._known.clear()
             program = self._program_of(i)
             self._known[text] = None if program is None else self._compile(program)
         return self._known[text]

@@ -6,7 +6,7 @@ uninterpreted function of lane values: it is one unknown a class, and two of the
 proved equal in all lanes. Timeouts answer "not proved".
 """
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportMissingTypeStubs=false, reportUnknownParameterType=false
+# pyright: reportMissingImports=false, reportMissingTypeStubs=false, reportUnknownParameterType=false
 # z3 ships without types; every value taken from it here is an expression.
 
 from __future__ import annotations

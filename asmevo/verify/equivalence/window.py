@@ -109,7 +109,7 @@ def _prove(
 ) -> Verdict:
     deadline = time.monotonic() + timeout_s
     try:
-        segments = _segments(before, after, live_out, vskip, programs)
+        segments, split_by = _segments(before, after, live_out, vskip, programs)
         basis: list[Basis] = []
         for segment in segments:
             readings = [(segment.before, segment.after)]
@@ -117,6 +117,9 @@ def _prove(
                 readings.append((_without_vectors(segment.before), _without_vectors(segment.after)))
             for one, other in readings:
                 verdict = _compare(one, other, segment.live_out, deadline, programs)
+                if verdict.outcome is Outcome.REFUTED and split_by is not None:
+                    # The state at a split is not one that the window must reach, or keep.
+                    raise UnmodelledError(f"{split_by}: nothing may differ there, but {verdict.reason}")
                 if verdict.outcome is not Outcome.PROVED:
                     return verdict
                 basis.extend(verdict.basis)
@@ -134,8 +137,8 @@ def _without_vectors(window: tuple[Instruction, ...]) -> tuple[Instruction, ...]
 
 def _segments(
     before: Sequence[Instruction], after: Sequence[Instruction], live_out: int, skippable: bool, programs: Programs
-) -> list[_Segment]:
-    """Return the windows cut at the instructions that are not modelled; segments without an edit are left out."""
+) -> tuple[list[_Segment], str | None]:
+    """Return the windows cut at the instructions that are not modelled, those with an edit, and what cut first."""
     parts, splitters = _cut(before, programs)
     other_parts, other_splitters = _cut(after, programs)
     if [text_of(i) for i, _ in splitters] != [text_of(i) for i, _ in other_splitters]:
@@ -153,7 +156,7 @@ def _segments(
             i = splitters[position][0]
             skippable |= may_skip_vectors((i,))
             indexed = indexing_after(i, indexed)
-    return segments
+    return segments, f"{splitters[0][0].mnemonic}: {splitters[0][1]}" if splitters else None
 
 
 def indexing_after(i: Instruction, indexed: bool) -> bool:

@@ -44,3 +44,24 @@ def test_unknown_target_is_refused(target: str) -> None:
     with pytest.raises(DiagnosticError) as caught:
         disassemble(b"", target)
     assert caught.value.diagnostics[0].code == "E0602"
+
+
+@pytest.mark.parametrize(
+    "harmful",
+    [
+        # An MTBUF and an SDWA encoding that crash the LLVM of rocm-llvm-python 7.2: a literal where none may stand.
+        "416840ebc73d84ff",
+        "f9e8b4159d16d4e7",
+    ],
+)
+def test_bytes_that_crash_llvm_are_data(harmful: str) -> None:
+    code = bytes.fromhex("000080bf" + harmful + "010080bf")
+    lines = disassemble(code, "gfx942")
+    assert b"".join(line.encoding for line in lines) == code
+    assert (lines[0].text, lines[1].text, lines[-1].text) == ("s_nop 0", None, "s_nop 1")
+
+
+def test_nothing_but_harmful_bytes_is_refused() -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        disassemble(bytes.fromhex("416840ebc73d84ff") * 100, "gfx942")
+    assert caught.value.diagnostics[0].code == "E0606"

@@ -66,6 +66,13 @@ def test_two_labels_at_one_place_are_one_block() -> None:
     assert kernel.name == "k"
 
 
+def test_roots_other_than_the_first_block_survive() -> None:
+    kernel = parse_source("; asmevo-root: b\n; asmevo-root: c\na:\n s_nop 0\nb:\n s_nop 1\nc:\n s_endpgm\n")
+    assert kernel.roots == ("b", "c")
+    again = parse_source(print_kernel(kernel))
+    assert (again.roots, again.name) == (kernel.roots, kernel.name)
+
+
 def test_odd_names_are_quoted() -> None:
     kernel = parse_source('.globl "a b\\"c"\n"a b\\"c":\n s_endpgm\n')
     assert kernel.name == kernel.blocks[0].label == 'a b"c'
@@ -88,7 +95,7 @@ def test_data_in_code_freezes_its_block() -> None:
         ("k:\n  s_nop 0\n  foo:\tv_mvo_b32 v1, v2 ; hi\n", "E0122", 3, 8),
         ("!", "E0121", 1, 1),
         (" s_nop " + "0" * 5000, "E0135", 1, 1),
-        (".asmevo_root r\n s_endpgm\n", "E0133", 0, 0),
+        ("; asmevo-root: r\n s_endpgm\n", "E0133", 0, 0),
     ],
 )
 def test_errors_say_what_and_where(text: str, code: str, line: int, column: int) -> None:

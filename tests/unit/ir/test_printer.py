@@ -6,7 +6,7 @@ KERNEL = """\t.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
 \t.text
 \t.globl k
 \t.type k,@function
-\t.asmevo_root L_0000
+k:
 L_0000:
 \tv_mov_b32_e32 v0, s0
 \ts_cbranch_scc1 L_0000

@@ -118,7 +118,9 @@ def test_an_exhausted_budget_is_unknown() -> None:
     after = "v_mul_hi_u32 v9, v1, v2\nv_mov_b32_e32 v0, v9"
     assert outcome(before, after, "v0") is Outcome.PROVED  # needs no solver
     wide = "v_mul_hi_u32 v0, v1, v2\nv_mul_hi_i32 v3, v1, v2\nv_ashrrev_i32_e32 v4, 31, v1\nv_and_b32_e32 v4, v4, v2"
-    other = wide + "\nv_ashrrev_i32_e32 v5, 31, v2\nv_and_b32_e32 v5, v5, v1\nv_sub_u32_e32 v0, v0, v4\nv_sub_u32_e32 v3, v0, v5"
+    other = (
+        wide + "\nv_ashrrev_i32_e32 v5, 31, v2\nv_and_b32_e32 v5, v5, v1\nv_sub_u32_e32 v0, v0, v4\nv_sub_u32_e32 v3, v0, v5"
+    )
     assert outcome(wide, other, "v3", timeout_s=0.0) is Outcome.UNKNOWN
 
 

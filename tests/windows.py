@@ -1,4 +1,4 @@
-"""Windows from text, for the tests of this folder."""
+"""Windows from text, for the tests of the equivalence proof."""
 
 from collections.abc import Sequence
 

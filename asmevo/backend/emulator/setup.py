@@ -1,0 +1,221 @@
+"""The initial state of a dispatch: the address table, LDS and every wave's registers.
+
+Owns the ABI at entry (source: LLVM AMDGPUUsage, initial kernel execution state) and the memory that native code points into.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from asmevo.backend.emulator import layout
+from asmevo.backend.emulator.decode import Prepared
+from asmevo.backend.emulator.layout import BUFFER, LANES, STATE
+from asmevo.backend.launch import Dispatch
+from asmevo.diagnostics import fail
+from asmevo.ir.abi import KernelDescriptor
+from asmevo.ir.registers import EXEC, M0, MODE, SCC, UNIT_COUNT, VCC, VGPR0
+
+Words = npt.NDArray[np.uint32]
+_PAGE = 64
+_GUARD = 256
+"""Bytes between buffers in the host arena, so that 64-byte reads of a byte map stay inside it."""
+MAX_LDS = 160 * 1024
+_DEFAULT_MODE = 0x3C0 | 0x30
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The dispatch's buffers, then kernarg segment and dispatch packet, in one arena with a map byte for each byte."""
+
+    arena: npt.NDArray[np.uint8]
+    map: npt.NDArray[np.uint8]
+    table: npt.NDArray[np.void]
+    starts: tuple[int, ...]
+    sizes: tuple[int, ...]
+    kernarg: int
+    packet: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The waves of one work-group, shape (w,) STATE records, and its LDS."""
+
+    states: npt.NDArray[np.void]
+    lds: npt.NDArray[np.uint8]
+    lds_defined: npt.NDArray[np.uint8]
+    keep: tuple[object, ...]
+
+
+def build_memory(dispatch: Dispatch, lds_bytes: int) -> Memory:
+    """Copies the buffers and fills the kernarg segment with their addresses. E0105 on a pointer slot that does not fit."""
+    count = len(dispatch.buffers)
+    kernarg = bytearray(dispatch.kernarg)
+    for slot in dispatch.pointers:
+        if not 0 <= slot.offset <= len(kernarg) - 8 or not 0 <= slot.buffer < count:
+            fail("E0105", f"launch '{dispatch.name}': pointer slot at byte {slot.offset} does not fit its kernarg or buffers")
+        address = layout.base_address(slot.buffer) + slot.addend
+        kernarg[slot.offset : slot.offset + 8] = struct.pack("<Q", address & (2**64 - 1))
+    kernarg += bytes(-len(kernarg) % 64 or (0 if kernarg else 64))
+    grid = [g * w for g, w in zip(dispatch.grid, dispatch.workgroup, strict=True)]
+    packet = bytearray(64)
+    struct.pack_into("<HHHHHHIIIII", packet, 0, 2, 3, *dispatch.workgroup, 0, *grid, 0, lds_bytes)
+    struct.pack_into("<Q", packet, 40, layout.base_address(count))
+    blocks = [np.asarray(b.data, np.uint8).reshape(-1) for b in dispatch.buffers]
+    blocks += [np.frombuffer(bytes(kernarg), np.uint8), np.frombuffer(bytes(packet), np.uint8)]
+    starts: list[int] = []
+    total = _GUARD
+    for block in blocks:
+        starts.append(total)
+        total += (len(block) + _GUARD + _PAGE - 1) // _PAGE * _PAGE
+    arena, shadow = np.zeros(total, np.uint8), np.zeros(total, np.uint8)
+    table = np.zeros(len(blocks), BUFFER)
+    for n, (block, start) in enumerate(zip(blocks, starts, strict=True)):
+        arena[start : start + len(block)] = block
+        defined = n >= count or dispatch.buffers[n].defined
+        shadow[start : start + len(block)] = layout.MAP_DEFINED if defined else 0
+        writable = n < count and dispatch.buffers[n].writable
+        table[n] = (layout.base_address(n), len(block), arena.ctypes.data + start, writable)
+    return Memory(
+        arena,
+        shadow,
+        table,
+        tuple(starts),
+        tuple(len(b) for b in blocks),
+        layout.base_address(count),
+        layout.base_address(count + 1),
+    )
+
+
+def build_group(prepared: Prepared, memory: Memory, counts: npt.NDArray[np.uint64], waves: int, lds_bytes: int, strict: bool) -> Group:
+    """Allocates the waves' states with everything that stays the same for all work-groups of the dispatch."""
+    if lds_bytes > MAX_LDS:
+        fail("E0105", f"the launch needs {lds_bytes} bytes of LDS; a work-group has at most {MAX_LDS}")
+    stride = (STATE.itemsize + 8 * len(prepared.pool) + 63) // 64 * 64
+    raw = np.zeros(stride * waves + 64, np.uint8)
+    shift = -raw.ctypes.data % 64
+    states: npt.NDArray[np.void] = np.ndarray((waves,), STATE, raw, shift, (stride,))
+    for wave in range(waves):
+        start = shift + wave * stride + STATE.itemsize
+        raw[start : start + 8 * len(prepared.pool)] = prepared.pool.view(np.uint8)
+    lds = np.zeros(lds_bytes + 64, np.uint8)
+    defined = np.zeros(lds_bytes + 64, np.uint8)
+    writer = np.zeros(lds_bytes + 64 if strict else 1, np.uint32)
+    reader = np.zeros(lds_bytes + 64 if strict else 1, np.uint32)
+    states["ops"] = prepared.ops.ctypes.data
+    states["op_count"] = len(prepared.ops)
+    states["counts"] = counts.ctypes.data
+    states["table"] = memory.table.ctypes.data
+    states["buffers"] = len(memory.table)
+    states["map_delta"] = np.array(memory.map.ctypes.data - memory.arena.ctypes.data, np.int64).view(np.uint64)
+    states["lds"] = lds.ctypes.data
+    states["lds_size"] = lds_bytes
+    states["lds_defined"] = defined.ctypes.data
+    states["lds_writer"] = writer.ctypes.data
+    states["lds_reader"] = reader.ctypes.data
+    states["strict"] = int(strict)
+    states["wave"] = np.arange(waves)
+    return Group(states, lds, defined, (raw, writer, reader))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What every wave starts with, apart from its ids: scalar registers, valid scalars, and where the ids go."""
+
+    scalar: Words
+    valid: npt.NDArray[np.uint64]
+    group_ids: tuple[int | None, int | None, int | None]
+    lanes: Words
+    """v0 for every wave, shape (waves, 64)."""
+    exec_masks: npt.NDArray[np.uint64]
+    start: int
+
+
+def build_entry(prepared: Prepared, dispatch: Dispatch, memory: Memory) -> Entry:
+    """The registers at entry by the descriptor's enable bits; a kernel without descriptor gets s[0:1] and s2, s3, s4."""
+    kernel = prepared.kernel
+    d = kernel.descriptor
+    scalar = np.zeros(256, np.uint32)
+    valid = np.zeros(UNIT_COUNT, np.uint64)
+    valid[M0 + 1 : VGPR0] = ~np.uint64(0)
+    valid[SCC] = 0
+    valid[VCC] = valid[VCC + 1] = 0
+    scalar[MODE] = d.mode if d else _DEFAULT_MODE
+    users = _user_sgprs(d, memory, dispatch)
+    limit = d.user_sgpr_count if d else 2
+    users = users[:limit] + [0] * (limit - len(users))
+    at = len(users)
+    scalar[:at] = users
+    group_ids: list[int | None] = []
+    for axis in range(3):
+        enabled = bool(d.rsrc2 >> (7 + axis) & 1) if d else True
+        group_ids.append(at if enabled else None)
+        at += enabled
+    if d and d.rsrc2 >> 10 & 1:
+        at += 1
+    valid[:at] = ~np.uint64(0)
+    x, y, z = dispatch.workgroup
+    total = x * y * z
+    waves = (total + LANES - 1) // LANES
+    item = np.arange(waves * LANES, dtype=np.uint32)
+    axes = (d.rsrc2 >> 11 & 3) if d else 2
+    lanes = item % x
+    if axes >= 1:
+        lanes = lanes | (item // x % y) << 10
+    if axes >= 2:
+        lanes = lanes | (item // (x * y)) << 20
+    active = (item < total).reshape(waves, LANES)
+    masks = np.packbits(active, axis=1, bitorder="little").view(np.uint64).reshape(waves)
+    roots = kernel.roots or (kernel.blocks[0].label,)
+    root = roots[-1] if d and d.preload_dwords else roots[0]
+    return Entry(scalar, valid, (group_ids[0], group_ids[1], group_ids[2]), lanes.reshape(waves, LANES), masks, prepared.starts[root])
+
+
+def _user_sgprs(d: KernelDescriptor | None, memory: Memory, dispatch: Dispatch) -> list[int]:
+    kernarg = [memory.kernarg & 0xFFFFFFFF, memory.kernarg >> 32]
+    if d is None:
+        return kernarg
+    bits = d.properties
+    values: list[int] = []
+    for bit, words in (
+        (0, [0, 0, 0, 0]),
+        (1, [memory.packet & 0xFFFFFFFF, memory.packet >> 32]),
+        (2, [0, 0]),
+        (3, kernarg),
+        (4, [0, 0]),
+        (5, [0, 0]),
+        (6, [d.private_segment_bytes]),
+    ):
+        if bits >> bit & 1:
+            values += words
+    if d.preload_dwords:
+        start = memory.starts[-2] + 4 * d.preload_offset_dwords
+        segment = memory.arena[start : start + 4 * d.preload_dwords].tobytes()
+        values += struct.unpack(f"<{len(segment) // 4}I", segment)
+    return values
+
+
+def reset_group(group: Group, entry: Entry, workgroup: tuple[int, int, int], epoch: int) -> None:
+    """Puts every wave at the kernel's entry, for one work-group."""
+    states = group.states
+    group.lds_defined[:] = 0
+    states["scalar"] = entry.scalar
+    for axis, unit in enumerate(entry.group_ids):
+        if unit is not None:
+            states["scalar"][:, unit] = workgroup[axis]
+    masks = entry.exec_masks
+    states["scalar"][:, EXEC] = masks & np.uint64(0xFFFFFFFF)
+    states["scalar"][:, EXEC + 1] = masks >> np.uint64(32)
+    states["valid"] = entry.valid
+    states["valid"][:, VGPR0] = ~np.uint64(0)
+    states["pending"] = 0
+    states["vector"][:, 0] = entry.lanes
+    states["pc"] = entry.start
+    for queue in ("vm", "lds", "smem"):
+        states[f"{queue}_head"] = 0
+        states[f"{queue}_count"] = 0
+    states["fault"] = 0
+    states["epoch"] = epoch

@@ -1,0 +1,13 @@
+; Code that already lacks a wait state is not mended here, but it must not come closer either.
+; RUN: asmevo opt %s --passes "nop-trim" --stats 2>&1 | filecheck %s
+; CHECK-LABEL: short:
+; CHECK-NEXT: v_cmp_lt_f32_e32 vcc, v0, v1
+; CHECK-NEXT: s_nop 1
+; CHECK-NEXT: v_div_fmas_f32 v2, v3, v4, v5
+; CHECK-NEXT: s_endpgm
+; CHECK: nop-trim: {}
+short:
+  v_cmp_lt_f32_e32 vcc, v0, v1
+  s_nop 1
+  v_div_fmas_f32 v2, v3, v4, v5
+  s_endpgm

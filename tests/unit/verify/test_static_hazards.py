@@ -1,0 +1,81 @@
+import pytest
+
+from asmevo.diagnostics import Severity
+from asmevo.frontend.source import parse_source
+from asmevo.verify.static_hazards import check_hazards
+
+MFMA = "v_mfma_f32_32x32x8_f16 v[0:15], v[40:41], v[42:43], v[0:15]"
+OTHER_MFMA = "v_mfma_f32_32x32x8_f16 v[64:79], v[40:41], v[42:43], v[64:79]"
+
+
+def errors(text, target="gfx942"):
+    found = check_hazards(parse_source(f'.amdgcn_target "amdgcn-amd-amdhsa--{target}"\ntop:\n{text}\n s_endpgm\n', "t.s"))
+    return [f for f in found if f.severity is Severity.ERROR]
+
+
+def padded(first, states, second):
+    nops = [f"s_nop {min(states - done, 16) - 1}" for done in range(0, states, 16)]
+    return "\n".join([first, *nops, second])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "states"),
+    [
+        (MFMA, "v_add_f32_e32 v20, v0, v0", 11),
+        (MFMA, "v_mov_b32_e32 v3, 0", 11),
+        (MFMA, "global_store_dword v50, v15, s[0:1]", 11),
+        (MFMA, "v_mfma_f32_32x32x8_f16 v[64:79], v[0:1], v[42:43], v[64:79]", 11),
+        (MFMA, "v_mfma_f32_32x32x8_f16 v[16:31], v[40:41], v[42:43], v[8:23]", 9),
+        ("v_mov_b32_e32 v40, 0", MFMA, 2),
+        ("v_exp_f32_e32 v1, v0", "v_add_f32_e32 v2, v1, v1", 1),
+        ("v_readlane_b32 s4, v0, 0", "v_add_f32_e32 v2, s4, v1", 2),
+        ("v_readfirstlane_b32 s4, v0", "global_load_dword v1, v2, s[4:5]", 5),
+        ("v_mov_b32_e32 v1, 0", "v_add_f32_dpp v2, v1, v3 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf", 2),
+        ("v_mov_b32_e32 v1, 0", "v_readfirstlane_b32 s4, v1", 1),
+        ("global_store_dwordx4 v50, v[4:7], s[0:1]", "v_mov_b32_e32 v5, 0", 2),
+        ("s_setreg_b32 hwreg(HW_REG_MODE), s4", "s_getreg_b32 s5, hwreg(HW_REG_MODE)", 2),
+        ("v_cmp_lt_f32_e32 vcc, v0, v1", "v_div_fmas_f32 v2, v3, v4, v5", 4),
+    ],
+)
+def test_states_short_by_one_are_refused(first, second, states):
+    assert errors(padded(first, states - 1, second))
+    assert not errors(padded(first, states, second))
+
+
+def test_accumulating_in_place_needs_nothing():
+    assert not errors(f"{MFMA}\n{MFMA}")
+
+
+def test_unrelated_registers_need_nothing():
+    assert not errors(f"{MFMA}\nv_add_f32_e32 v20, v21, v22")
+
+
+def test_a_matrix_instruction_between_takes_its_slots():
+    """The second cannot issue before slot 8: with 3 more states the first is 11 slots old."""
+    assert errors(padded(f"{MFMA}\n{OTHER_MFMA}", 2, "v_add_f32_e32 v20, v0, v0"))
+    assert not errors(padded(f"{MFMA}\n{OTHER_MFMA}", 3, "v_add_f32_e32 v20, v0, v0"))
+
+
+def test_the_shorter_path_decides():
+    text = f"{MFMA}\ns_cbranch_scc1 join\ns_nop 9\njoin:\nv_add_f32_e32 v20, v0, v0"
+    assert errors(text)
+
+
+def test_a_back_edge_counts():
+    text = f"loop:\nv_add_f32_e32 v20, v0, v0\n{MFMA}\ns_cbranch_scc1 loop"
+    assert errors(text)
+
+
+def test_a_scalar_that_the_salu_overwrites_is_interlocked():
+    assert not errors("v_readlane_b32 s4, v0, 0\ns_and_b32 s4, s4, 0xff\nv_mul_lo_u32 v1, v2, s4")
+
+
+def test_what_only_the_compiler_asks_for_is_a_note():
+    text = "top:\n v_cmp_lt_f32_e32 vcc, v0, v1\n v_cndmask_b32_e32 v2, v3, v4, vcc\n s_endpgm\n"
+    assert [f.severity for f in check_hazards(parse_source(text, "t.s"))] == [Severity.NOTE]
+
+
+def test_the_target_decides():
+    text = "v_exp_f32_e32 v1, v0\nv_add_f32_e32 v2, v1, v1"
+    assert errors(text, "gfx942")
+    assert not errors(text, "gfx90a")
