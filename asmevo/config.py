@@ -49,7 +49,7 @@ class TimingSettings(_Strict):
     """The cycle model's machine."""
 
     chip: Literal["mi300x"] = Field("mi300x", description="parameter set of the cycle model")
-    waves_per_simd: int | None = Field(None, ge=1, le=8, description="resident waves; by default what the kernel's size allows")
+    waves_per_simd: int | None = Field(None, ge=1, le=8, description="resident waves; by default what the launch's grid gives")
 
 
 class Settings(_Strict):

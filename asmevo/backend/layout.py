@@ -14,7 +14,7 @@ from asmevo.backend.assembler import assemble
 from asmevo.diagnostics import Diagnostic, DiagnosticError, Span, fail
 from asmevo.frontend.lowering import indirect_instructions
 from asmevo.ir.instruction import Immediate, Instruction, Label
-from asmevo.ir.kernel import Block, Kernel
+from asmevo.ir.kernel import Kernel
 from asmevo.ir.printer import print_instruction
 
 S_NOP = struct.pack("<I", 0xBF800000)
@@ -41,7 +41,8 @@ class Layout:
     start: int
     code: bytes
     placed: tuple[Placed, ...]
-    blocks: tuple[tuple[Block, int], ...]
+    origins: tuple[tuple[int, int], ...]
+    """Each original block's old and new offset, sorted."""
 
     @property
     def is_in_place(self) -> bool:
@@ -50,11 +51,10 @@ class Layout:
 
     def moved(self, offset: int) -> int:
         """Return where an offset of the original text is now: the place of its block, then as far behind it as before."""
-        origins = sorted((block.offset, place) for block, place in self.blocks if block.offset is not None)
-        index = bisect_right(origins, (offset, 1 << 64)) - 1
+        index = bisect_right(self.origins, (offset, 1 << 64)) - 1
         if index < 0:
             return offset
-        origin, place = origins[index]
+        origin, place = self.origins[index]
         return place + offset - origin
 
 
@@ -68,7 +68,6 @@ def lay_out(kernel: Kernel, start: int) -> Layout:
     encoded = _encode(kernel)
     cursor = start
     placed: list[Placed] = []
-    blocks: list[tuple[Block, int]] = []
     code = bytearray()
     places: dict[str, int] = {}
     for block in kernel.blocks:
@@ -80,7 +79,6 @@ def lay_out(kernel: Kernel, start: int) -> Layout:
         if block.label in places:
             fail("E0610", f"'{kernel.name}': two blocks are called '{block.label}'")
         places[block.label] = cursor
-        blocks.append((block, cursor))
         for instruction in block.instructions:
             bits = encoded[id(instruction)]
             placed.append(Placed(instruction, cursor, bits))
@@ -91,7 +89,8 @@ def lay_out(kernel: Kernel, start: int) -> Layout:
             bits = _with_target(kernel, item, label, places)
             placed[index] = replace(item, code=bits)
             code[item.offset - start : item.offset - start + len(bits)] = bits
-    layout = Layout(start, bytes(code), tuple(placed), tuple(blocks))
+    origins = sorted((block.offset, places[block.label]) for block in kernel.blocks if block.offset is not None)
+    layout = Layout(start, bytes(code), tuple(placed), tuple(origins))
     _check_computed_addresses(kernel, layout)
     return layout
 

@@ -20,6 +20,8 @@ from asmevo.ir.instruction import Immediate, Instruction, Label, Modifier, Opera
 from asmevo.ir.kernel import Kernel
 
 _WORD = 4
+# Zero and s_code_end, which gfx9 does not decode.
+_FILLER = (bytes(_WORD), struct.pack("<I", 0xBF9F0000))
 _UNLIMITED = WaitCounts(63, 7, 15)
 _ENCODING_SUFFIXES = ("_e32", "_e64")
 
@@ -62,6 +64,8 @@ def _wrong(obj: CodeObject, what: str, offset: int | None = None) -> NoReturn:
 
 def _check_code(new: CodeObject, entry: KernelEntry, kernel: Kernel) -> None:
     lines = disassemble(new.code(entry), new.target)
+    # Filler at the end may have become shorter, longer or of another kind.
+    left = _without_trailing_filler(kernel)
     position = 0
     targets: list[tuple[Instruction, int]] = []
     places: dict[str, int] = {}
@@ -76,10 +80,11 @@ def _check_code(new: CodeObject, entry: KernelEntry, kernel: Kernel) -> None:
             skip_filler(block.offset)
         places[block.label] = entry.start + lines[position].offset if position < len(lines) else entry.stop
         for instruction in block.instructions:
+            if left == 0:
+                break
+            left -= 1
             if position >= len(lines):
-                if not _is_filler(instruction):
-                    _wrong(new, f"'{kernel.name}' is cut off")
-                continue
+                _wrong(new, f"'{kernel.name}' is cut off")
             line = lines[position]
             if not _is_same(instruction, line):
                 where = entry.start + line.offset
@@ -88,9 +93,9 @@ def _check_code(new: CodeObject, entry: KernelEntry, kernel: Kernel) -> None:
                 (distance,) = struct.unpack_from("<h", line.encoding)
                 targets.append((instruction, entry.start + line.offset + _WORD + _WORD * distance))
             position += 1
-    skip_filler(entry.stop)
-    if position != len(lines):
-        _wrong(new, f"'{kernel.name}' has more instructions than it should", entry.start + lines[position].offset)
+    for line in lines[position:]:
+        if line.encoding not in _FILLER and not (line.text or "").startswith("s_nop "):
+            _wrong(new, f"'{kernel.name}' has more instructions than it should", entry.start + line.offset)
     roots = {places[label] for label in kernel.roots}
     if entry.entry not in roots:
         _wrong(new, f"'{kernel.name}' does not start at one of its roots", entry.entry)
@@ -100,8 +105,15 @@ def _check_code(new: CodeObject, entry: KernelEntry, kernel: Kernel) -> None:
             _wrong(new, f"'{kernel.name}': {instruction.mnemonic} does not lead to '{label}'", target)
 
 
+def _without_trailing_filler(kernel: Kernel) -> int:
+    instructions = list(kernel.instructions())
+    while instructions and _is_filler(instructions[-1]):
+        instructions.pop()
+    return len(instructions)
+
+
 def _is_filler(instruction: Instruction) -> bool:
-    return instruction.mnemonic in ("s_nop", "s_code_end") or instruction.encoding == bytes(_WORD)
+    return instruction.mnemonic == "s_nop" or instruction.encoding in _FILLER
 
 
 def _is_same(instruction: Instruction, line: Decoded) -> bool:

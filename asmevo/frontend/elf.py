@@ -24,6 +24,7 @@ STT_FUNC = 2
 SHN_LORESERVE = 0xFF00
 
 _MAX_FILE = 512 << 20
+_MAX_SECTIONS = 1024
 _MAX_SYMBOLS = 1 << 18
 _MAX_NAME = 4096
 _MAX_NAMES_TOTAL = 64 << 20
@@ -165,6 +166,8 @@ def read(data: bytes, file: str) -> ElfFile:
         damaged(file, f"program headers of {segment_bytes} bytes instead of {SEGMENT_BYTES}", 54)
     if section_count and section_bytes != SECTION_BYTES:
         damaged(file, f"section headers of {section_bytes} bytes instead of {SECTION_BYTES}", 58)
+    if section_count > _MAX_SECTIONS:
+        damaged(file, f"{section_count} sections are more than the {_MAX_SECTIONS} allowed", 60)
     if segment_at + segment_count * SEGMENT_BYTES > len(data):
         damaged(file, "the program header table ends behind the file", segment_at)
     if section_at + section_count * SECTION_BYTES > len(data):

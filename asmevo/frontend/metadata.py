@@ -20,7 +20,7 @@ from asmevo.ir.abi import KernelArgument, KernelMetadata
 NT_AMDGPU_METADATA = 32
 _MAX_NOTE = 16 << 20
 _MAX_NESTING = 64
-_MAX_KERNELS = 1 << 16
+_MAX_KERNELS = 1 << 14
 _MAX_ARGUMENTS = 1 << 12
 
 Map = Mapping[Any, Any]

@@ -1,7 +1,8 @@
 """Regions: stretches of a block whose instructions may be put in another order, and the one way to do it.
 
 A region lies between fixed points (fences, branches, messages, mode changes, what is not understood). A barrier may lie inside:
-it orders memory, so that arithmetic may cross it and nothing that counts on a wait counter may. Waits and nops inside it are not part of the order: they are taken out, and `reordered` puts back what the new order needs. Memory operations
+it orders memory, so that arithmetic may cross it and nothing that counts on a wait counter may. So may s_setprio, which orders
+nothing. Waits and nops inside it are not part of the order: they are taken out, and `reordered` puts back what the new order needs. Memory operations
 of one wait counter keep their order, so that a wait in a later block still means the same.
 """
 
@@ -68,13 +69,18 @@ def regions_of(block: Block) -> list[Region]:
     return regions
 
 
+def _sets_priority(instruction: Instruction) -> bool:
+    """Whether it only tells the arbiter of waves something: no value depends on it."""
+    return instruction.mnemonic == "s_setprio"
+
+
 def _may_be_inside(instruction: Instruction) -> bool:
     definition = instruction.definition
     if definition is None:
         return False
     if is_filler(instruction):
         return True
-    if definition.issue is IssueClass.BARRIER:
+    if definition.issue is IssueClass.BARRIER or _sets_priority(instruction):
         return True
     if Flag.FIXED in definition.flags or definition.access is Access.FENCE or definition.is_terminator or definition.is_branch:
         return False
@@ -107,8 +113,12 @@ class RegionGraph:
         before: list[set[int]] = [set() for _ in nodes]
         after: list[set[int]] = [set() for _ in nodes]
         data: set[tuple[int, int]] = set()
-        edges = [(edge.source, edge.target, edge.kind is Kind.RAW) for edge in DependenceGraph.of(nodes).edges]
-        edges += [(source, target, False) for source, target in _counter_order(nodes)]
+        ordered = [position for position, node in enumerate(nodes) if not _sets_priority(node)]
+        edges = [
+            (ordered[edge.source], ordered[edge.target], edge.kind is Kind.RAW)
+            for edge in DependenceGraph.of([nodes[position] for position in ordered]).edges
+        ]
+        edges += [(source, target, False) for source, target in (*_counter_order(nodes), *_milestones(nodes))]
         for source, target, carries in edges:
             before[target].add(source)
             after[source].add(target)
@@ -157,6 +167,16 @@ def _counter_order(nodes: Sequence[Instruction]) -> list[tuple[int, int]]:
                 edges.append((last[counter], index))
             last[counter] = index
     return edges
+
+
+def _milestones(nodes: Sequence[Instruction]) -> list[tuple[int, int]]:
+    """Edges that keep barriers and priority changes in order."""
+    places = [
+        position
+        for position, node in enumerate(nodes)
+        if _sets_priority(node) or (node.definition is not None and node.definition.issue is IssueClass.BARRIER)
+    ]
+    return list(zip(places, places[1:], strict=False))
 
 
 def reordered(graph: RegionGraph, order: Sequence[int]) -> Kernel | None:

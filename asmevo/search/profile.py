@@ -7,17 +7,21 @@ from dataclasses import dataclass
 
 from asmevo.backend.emulator import run
 from asmevo.backend.launch import Dispatch
-from asmevo.backend.timing import Estimate, estimate, occupancy
+from asmevo.backend.timing import Estimate, estimate, occupancy, resident_waves
 from asmevo.diagnostics import fail
 from asmevo.ir.kernel import Kernel
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Executions by uid over all dispatches, the resident waves assumed, and the model's estimate on them."""
+    """Executions by uid over all dispatches, the resident waves assumed, and the model's estimate on them.
+
+    `full_occupancy` is how many waves a SIMD would hold in a launch large enough to fill the chip.
+    """
 
     executions: Mapping[int, int]
     waves_per_simd: int
+    full_occupancy: int
     estimate: Estimate
 
     def hot_blocks(self, limit: int) -> list[str]:
@@ -41,5 +45,6 @@ def profile_kernel(kernel: Kernel, dispatches: Sequence[Dispatch], waves_per_sim
             )
         for uid, count in result.executions.items():
             executions[uid] = executions.get(uid, 0) + count
-    waves = waves_per_simd or min(occupancy(kernel, dispatch) for dispatch in dispatches)
-    return Profile(executions, waves, estimate(kernel, executions, waves_per_simd=waves))
+    waves = waves_per_simd or min(resident_waves(kernel, dispatch) for dispatch in dispatches)
+    full = min(occupancy(kernel, dispatch) for dispatch in dispatches)
+    return Profile(executions, waves, full, estimate(kernel, executions, waves_per_simd=waves))

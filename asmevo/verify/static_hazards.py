@@ -24,15 +24,15 @@ from typing import NamedTuple
 from asmevo.diagnostics import Severity
 from asmevo.ir.effects import effects
 from asmevo.ir.finding import Finding
-from asmevo.ir.instruction import Immediate, Instruction, ModifierValue, Register, Symbolic
+from asmevo.ir.instruction import Immediate, Instruction, Register, Symbolic
 from asmevo.ir.isa.hazards import Op, Part, Relation, Rule, operations, rules_for
 from asmevo.ir.isa.model import Flag, IssueClass, OpcodeDef, Role
 from asmevo.ir.kernel import Block, Kernel
 from asmevo.ir.registers import EXEC_MASK, EXECZ, FLAT_SCRATCH, M0, TTMP, VCC_MASK, VCCZ, VECTOR_MASK
 
 MISSING_STATES = "E0502"
-TAKEN_BRANCH_SLOTS = 3
-"""Slots that a taken branch costs beyond its own, at least: 16 clocks in AMD's GCN optimisation guides, 32 in LLVM's model."""
+TAKEN_BRANCH_SLOTS = 7
+"""Slots that a taken branch costs beyond its own (LLVM SISchedule.td: 8 in all; AMD publishes no figure)."""
 
 _EVERYTHING = -1
 _SCALARS = ((1 << FLAT_SCRATCH) - 1) | VCC_MASK | (((1 << 16) - 1) << TTMP)
@@ -97,7 +97,7 @@ def check_hazards(kernel: Kernel) -> list[Finding]:
     steps: list[_Step] = []
     for block in kernel.blocks:
         compiled[block.label] = list(range(len(steps), len(steps) + len(block.instructions)))
-        steps += [_step(instruction, rules) for instruction in block.instructions]
+        steps += [_step(instruction, kernel.target) for instruction in block.instructions]
     entry = _solve(kernel, steps, compiled)
     findings: list[Finding] = []
     for block in kernel.blocks:
@@ -237,7 +237,23 @@ def _related(rule: Rule, producer: _Step, consumer: _Step, produced: int, consum
     return not same if rule.relation is Relation.OTHER_OPCODE else True
 
 
-def _step(i: Instruction, rules: Sequence[Rule]) -> _Step:
+@lru_cache(maxsize=1024)
+def _applicable(
+    found: frozenset[Op], passes: int, target: str
+) -> tuple[tuple[tuple[int, Part, int], ...], tuple[tuple[int, Part, bool], ...]]:
+    """Return the rules that a class of instructions may fall under: as producer with the most states, and as consumer."""
+    producing: list[tuple[int, Part, int]] = []
+    consuming: list[tuple[int, Part, bool]] = []
+    for number, rule in enumerate(rules_for(target)):
+        most = max(rule.documented.at(passes), rule.llvm.at(passes))
+        if rule.producer in found and most > 0:
+            producing.append((number, rule.produced, most))
+        if rule.consumer in found:
+            consuming.append((number, rule.consumed, rule.consumer is Op.DPP and rule.consumed is Part.READS))
+    return tuple(producing), tuple(consuming)
+
+
+def _step(i: Instruction, target: str) -> _Step:
     definition = i.definition
     if definition is None:
         return _Step(i, 0, {}, 0, {}, 0, 1, 0, _Kind.OTHER, 0)
@@ -247,14 +263,22 @@ def _step(i: Instruction, rules: Sequence[Rule]) -> _Step:
     produces: dict[int, int] = {}
     consumes: dict[int, int] = {}
     lifetime = produced = consumed = 0
-    for number, rule in enumerate(rules):
-        most = max(rule.documented.at(passes), rule.llvm.at(passes))
-        if rule.producer in found and most > 0 and (units := _part(i, definition, rule.produced, modifiers)):
-            produces[number] = units
+    units: dict[Part, int] = {}
+    producing, consuming = _applicable(found, passes, target)
+    for number, part, most in producing:
+        if part not in units:
+            units[part] = _part(i, definition, part)
+        if units[part]:
+            produces[number] = units[part]
             produced |= 1 << number
             lifetime = max(lifetime, most)
-        if rule.consumer in found and (units := _consumed(i, definition, rule, modifiers)):
-            consumes[number] = units
+    for number, part, is_dpp in consuming:
+        if part not in units:
+            units[part] = _part(i, definition, part)
+        # Only the first source of DPP passes through the lane permutation.
+        mask = _registers(i, definition).get("src0", 0) & VECTOR_MASK if is_dpp else units[part]
+        if mask:
+            consumes[number] = mask
             consumed |= 1 << number
     slots = 1
     if definition.mnemonic == "s_nop" and isinstance(i.operands[0], Immediate):
@@ -269,13 +293,6 @@ def _kind(definition: OpcodeDef) -> _Kind:
     return _Kind.PACKED if definition.flags & {Flag.PACKED_F32, Flag.DOT} else _Kind.OTHER
 
 
-def _consumed(i: Instruction, definition: OpcodeDef, rule: Rule, modifiers: Mapping[str, ModifierValue]) -> int:
-    if rule.consumer is Op.DPP and rule.consumed is Part.READS:
-        # Only the first source passes through the lane permutation.
-        return _registers(i, definition).get("src0", 0) & VECTOR_MASK
-    return _part(i, definition, rule.consumed, modifiers)
-
-
 def _registers(i: Instruction, definition: OpcodeDef) -> dict[str, int]:
     return {
         spec.name: operand.range.mask
@@ -284,7 +301,7 @@ def _registers(i: Instruction, definition: OpcodeDef) -> dict[str, int]:
     }
 
 
-def _part(i: Instruction, definition: OpcodeDef, part: Part, modifiers: Mapping[str, ModifierValue]) -> int:
+def _part(i: Instruction, definition: OpcodeDef, part: Part) -> int:
     """The units of a part; all ones for the whole instruction, bits of their own for hardware registers."""
     if part is Part.ALL:
         return _EVERYTHING

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from asmevo.backend.emulator import layout
+from asmevo.backend.emulator import layout, matrix_codegen
 from asmevo.backend.emulator.codegen import Emitter
 from asmevo.backend.emulator.handlers import Form, blend, defer, dest_unit
 from asmevo.backend.emulator.irkit import I32, I64, Function, const
 from asmevo.backend.emulator.layout import LANES, STATE
 from asmevo.diagnostics import fail
 from asmevo.ir.registers import EXEC
+from asmevo.ir.semantics.matrix import shape_of
 
 MODIFIERS: dict[str, tuple[str, ...]] = {"ds_permute_b32": ("offset",)}
 """The integer modifiers that an intrinsic's handler reads."""
@@ -32,6 +33,8 @@ def build_intrinsic(module: ir.Module, name: str, form: Form, strict: bool) -> N
         _write_lane(m, strict)
     elif intrinsic == "ds_permute_b32":
         _permute(m, form, strict)
+    elif (shape := shape_of(str(intrinsic).removeprefix("mfma:"))) is not None:
+        matrix_codegen.build(m, shape)
     else:
         fail("E0507", f"the emulator has no '{intrinsic}'")
     f.ret(layout.CONTINUE)

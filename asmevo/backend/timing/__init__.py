@@ -2,7 +2,7 @@
 
 from asmevo.backend.timing.decode import result_latency_cycles, unit_busy_cycles
 from asmevo.backend.timing.model import BlockCost, Estimate, estimate
-from asmevo.backend.timing.occupancy import occupancy, waves_per_simd
+from asmevo.backend.timing.occupancy import occupancy, resident_waves, waves_per_simd
 from asmevo.backend.timing.parameters import MI300X, Chip, Figure, bound_to
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "bound_to",
     "estimate",
     "occupancy",
+    "resident_waves",
     "result_latency_cycles",
     "unit_busy_cycles",
     "waves_per_simd",

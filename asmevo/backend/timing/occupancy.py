@@ -30,6 +30,18 @@ def occupancy(kernel: Kernel, dispatch: Dispatch, chip: Chip = MI300X) -> int:
     return _resident(min(by_registers, chip.max_waves_per_simd.value), items, dispatch.dynamic_lds_bytes, chip)
 
 
+def resident_waves(kernel: Kernel, dispatch: Dispatch, chip: Chip = MI300X) -> int:
+    """Waves per SIMD while this very dispatch runs: its workgroups spread over the chip's compute units, `occupancy` at most.
+
+    A launch with fewer workgroups than compute units leaves each SIMD with one workgroup's waves, whatever would fit.
+    """
+    groups = dispatch.grid[0] * dispatch.grid[1] * dispatch.grid[2]
+    items = dispatch.workgroup[0] * dispatch.workgroup[1] * dispatch.workgroup[2]
+    per_unit = -(-groups // chip.compute_units.value)
+    spread = -(-per_unit * -(-items // WAVE) // chip.simds.value)
+    return max(1, min(occupancy(kernel, dispatch, chip), spread))
+
+
 def waves_per_simd(
     descriptor: KernelDescriptor, workgroup_items: int, dynamic_lds_bytes: int = 0, chip: Chip = MI300X
 ) -> int:

@@ -25,6 +25,7 @@ class Chip:
 
     name: str
     target: str
+    compute_units: Figure
     simds: Figure
     max_waves_per_simd: Figure
     lds_bytes: Figure
@@ -48,6 +49,7 @@ class Chip:
 MI300X = Chip(
     name="MI300X",
     target="gfx942",
+    compute_units=Figure(304, "CDNA3 white paper: 8 XCDs of 38"),
     simds=Figure(4, "ROCm profiler documentation"),
     max_waves_per_simd=Figure(8, "ROCm profiler documentation"),
     lds_bytes=Figure(65536, "G3"),

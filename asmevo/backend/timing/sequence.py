@@ -43,7 +43,7 @@ def sequence_cost(sequence: Sequence[Timed], *, repeats: int = 1, waves: int = 1
             runner.lost = [0] * len(sequence)
         if runner.done == total:
             active.remove(runner)
-    cycles = max(r.wave.clock for r in runners) - min(max(r.started, 0) for r in runners)
+    cycles = max(r.wave.clock for r in runners) - max(max(r.started, 0) for r in runners)
     return SequenceCost(cycles / waves, tuple(runners[0].lost))
 
 

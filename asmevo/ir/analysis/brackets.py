@@ -73,11 +73,17 @@ class Pending:
         return None
 
     def after_event(self, units: int, stream: Stream, capacity: int) -> Pending:
-        """After one more event that completes `units`; what is older than the counter can hold stays in its last slot."""
+        """After one more event that completes `units`.
+
+        A full counter stalls the next event, so in order nothing older than it can hold is outstanding; out of order the
+        overflow stays in the last slot.
+        """
+        streams = self.streams | stream
         slots = (units, *self.slots)
         if len(slots) > capacity:
-            slots = (*slots[: capacity - 1], slots[capacity - 1] | slots[capacity])
-        return Pending(slots, self.streams | stream)
+            overflow = 0 if streams in IN_ORDER else slots[capacity]
+            slots = (*slots[: capacity - 1], slots[capacity - 1] | overflow)
+        return Pending(slots, streams)
 
     def after_wait(self, count: int | None, capacity: int) -> Pending:
         """After a wait for at most `count` outstanding events."""

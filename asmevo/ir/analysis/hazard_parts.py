@@ -82,6 +82,12 @@ class HazardFacts:
             known = self._parts[part] = self._find(part)
         return known
 
+    def documented_part(self, rule: Rule) -> int:
+        """The consumed part by the vendor's reading: only the first source of DPP goes through the permutation."""
+        if rule.consumer is Op.DPP and rule.consumed is Part.READS:
+            return self._operand("src0") & VECTOR_MASK
+        return self.part(rule.consumed)
+
     def _find(self, part: Part) -> int:
         effect = self.effect
         if part is Part.ALL:

@@ -192,12 +192,13 @@ class HazardState:
             producer = self.rows[block][at]
             if not meets(rule, producer, consumer):
                 continue
+            documented = rule.documented.at(producer.passes) if mask & consumer.documented_part(rule) else 0
             yield Hazard(
                 (label, index),
                 (block, at),
                 rule,
                 max(rule.llvm.at(producer.passes) - llvm, 0),
-                max(rule.documented.at(producer.passes) - physical - stall, 0),
+                max(documented - physical - stall, 0),
             )
 
     def findings(self) -> list[Hazard]:

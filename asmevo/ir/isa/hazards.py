@@ -199,7 +199,7 @@ def _vector_rules() -> tuple[Rule, ...]:
             "wide-buffer-store-valu", _LATE, (Op.WIDE_BUFFER_STORE, Part.DATA_WITHOUT_SOFFSET), written,
             2, "G3 4.5, HR, RR",
         ),
-        _rule("valu-dpp", _ALL, written, (Op.DPP, Part.READS), 2, "G3 4.5, HR"),
+        _rule("valu-dpp", _ALL, written, (Op.DPP, Part.READS), 2, "G3 4.5 (the first source), HR (any source)"),
         _rule("exec-dpp", _ALL, (Op.VALU, Part.EXEC_WRITES), (Op.DPP, Part.ALL), 5, "G3 4.5, HR"),
         _rule("valu-sgpr-constant", _LATE, scalar, (Op.VALU, Part.CONSTANTS), 2, "G3 4.5, HR, RR"),
         _rule("valu-vcc-constant", _LATE, scalar, (Op.VALU, Part.VCC_CONSTANT), 1, "RR says 1, HR 2", llvm=2),

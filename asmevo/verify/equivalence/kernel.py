@@ -7,14 +7,14 @@ needs afterwards, so that windows may be proved apart; blocks, edges, ABI and fr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from asmevo.ir.analysis.liveness import Liveness
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.effects import may_skip_vectors
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Kernel
-from asmevo.verify.equivalence.window import ASSUMPTIONS, indexing_after, prove_window, text_of
+from asmevo.verify.equivalence.window import ALL_UNITS, ASSUMPTIONS, indexing_after, prove_window, text_of
 from asmevo.verify.verdict import Basis, Outcome, Verdict
 
 _CONTEXT = 256
@@ -55,32 +55,54 @@ def structure_difference(before: Kernel, after: Kernel) -> str | None:
 
 def edited_windows(before: Kernel, after: Kernel) -> list[EditedWindow]:
     """Return the differing windows of two kernels with the same blocks (`structure_difference` is None), in layout order."""
+    return _with_liveness(_windows(before, after), before, after)
+
+
+def _windows(before: Kernel, after: Kernel) -> list[EditedWindow]:
+    """Return the differing windows as if every unit were needed after them."""
     windows: list[EditedWindow] = []
-    live: tuple[Liveness, Liveness] | None = None
     for one, other in zip(before.blocks, after.blocks, strict=True):
+        if one.instructions is other.instructions:
+            continue
         old, new = [text_of(i) for i in one.instructions], [text_of(i) for i in other.instructions]
         if old == new:
             continue
         start = _common(old, new)
         end = _common(old[start:][::-1], new[start:][::-1])
-        if live is None:
-            live = (AnalysisManager(before).get(Liveness), AnalysisManager(after).get(Liveness))
-        stops = (len(old) - end, len(new) - end)
-        # A window reads what the other kernel's liveness may not know of, so both kernels' needs count.
-        needed = 0
-        for liveness, stop in zip(live, stops, strict=True):
-            needed |= liveness.live_after(one.label, stop - 1) if stop else liveness.live_in[one.label]
         windows.append(
             EditedWindow(
                 one.label,
                 start,
-                one.instructions[start : stops[0]],
-                other.instructions[start : stops[1]],
+                one.instructions[start : len(old) - end],
+                other.instructions[start : len(new) - end],
                 one.instructions[max(start - _CONTEXT, 0) : start],
-                needed,
+                ALL_UNITS,
             )
         )
     return windows
+
+
+def _with_liveness(windows: list[EditedWindow], before: Kernel, after: Kernel) -> list[EditedWindow]:
+    """Return the windows with what either kernel needs after them.
+
+    A window may read what the liveness of the other kernel does not know of, so both count.
+    """
+    if not windows:
+        return []
+    old, new = (AnalysisManager(kernel).get(Liveness) for kernel in (before, after))
+    return [
+        replace(
+            window,
+            live_out=_needed(old, window.label, window.start + len(window.before))
+            | _needed(new, window.label, window.start + len(window.after)),
+        )
+        for window in windows
+    ]
+
+
+def _needed(liveness: Liveness, label: str, index: int) -> int:
+    """Return the units needed before instruction `index` of a block, which may be its end."""
+    return liveness.live_after(label, index - 1) if index else liveness.live_in[label]
 
 
 def prove_kernel(before: Kernel, after: Kernel, *, timeout_s: float = 5.0) -> Verdict:
@@ -91,16 +113,19 @@ def prove_kernel(before: Kernel, after: Kernel, *, timeout_s: float = 5.0) -> Ve
     reason = structure_difference(before, after)
     if reason is not None:
         return Verdict(Outcome.UNSUPPORTED, (Basis("z3", Outcome.UNSUPPORTED, reason),), reason=reason)
-    windows = edited_windows(before, after)
-    total = sum(1 for _ in before.instructions())
+    windows = _windows(before, after)
+    total = sum(len(block.instructions) for block in before.blocks)
     if not windows:
         return Verdict(Outcome.IDENTICAL, (Basis("text", Outcome.IDENTICAL, f"{total} identical instructions"),))
-    vskip = may_skip_vectors(before.instructions()) or may_skip_vectors(after.instructions())
     relative = _relative_vgprs(before)
     for window in windows:
         if relative(window):
             reason = f"{window}: VGPR indexing may be on there"
             return Verdict(Outcome.UNSUPPORTED, (Basis("z3", Outcome.UNSUPPORTED, reason),), reason=reason)
+    vskip = may_skip_vectors(before.instructions()) or may_skip_vectors(after.instructions())
+    # Most edits keep every register, which needs neither liveness nor a solver.
+    hard = [w for w in windows if not prove_window(w.before, w.after, ALL_UNITS, timeout_s=0.0, vskip=vskip).outcome.is_success]
+    for window in _with_liveness(hard, before, after):
         verdict = _prove(window, timeout_s, vskip)
         if not verdict.outcome.is_success:
             basis = tuple(Basis(b.method, b.outcome, f"{window}: {b.detail}", b.assumptions) for b in verdict.basis)

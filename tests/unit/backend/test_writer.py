@@ -155,6 +155,15 @@ def test_padding_before_the_next_function_is_room() -> None:
     assert load(data, "y").kernel("tail").entry == 512
 
 
+@pytest.mark.parametrize("filler", ["0x0", "0xbf9f0000", "0xbf800000"])
+def test_every_kind_of_padding_is_room(filler: str) -> None:
+    padded = replace(LOOP, lines=(*LOOP.lines, *[f".long {filler}"] * 10))
+    obj = load(make_object([padded, TAIL]), "x.co")
+    data = rebuild(obj, insert(recover(obj, "loop"), [NOP] * 55))
+    assert len(data) == len(obj.data)
+    assert load(data, "y").kernel("tail").entry == 256
+
+
 @pytest.mark.parametrize("slack", [0, 1024])
 def test_functions_behind_a_grown_kernel_move_by_256_with_their_symbols_and_descriptors(slack: int) -> None:
     plain = replace(HELPER, lines=("v_add_u32_e32 v0, v0, v1", "s_endpgm"))

@@ -100,6 +100,7 @@ def test_what_cannot_be_used_says_which_part_is_wrong(data: bytes, code: str, wo
         (58, "<H", 1, "section headers of 1 bytes"),
         (54, "<H", 1, "program headers of 1 bytes"),
         (62, "<H", 999, "names' section"),
+        (60, "<H", 2000, "2000 sections"),
         (64 + 32, "<Q", 1 << 50, "segment 0 ends behind the file"),
     ],
 )

@@ -4,6 +4,7 @@ import random
 import time
 
 import pytest
+
 from asmevo.backend.timing import MI300X, bound_to, estimate, result_latency_cycles, unit_busy_cycles
 from asmevo.diagnostics import DiagnosticError
 from asmevo.frontend.parser import parse_line

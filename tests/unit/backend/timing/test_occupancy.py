@@ -1,6 +1,7 @@
 """Waves per SIMD by registers, LDS and workgroup size."""
 
 import pytest
+
 from asmevo.backend.timing import waves_per_simd
 from asmevo.diagnostics import DiagnosticError
 from asmevo.ir.abi import KernelDescriptor

@@ -1,6 +1,7 @@
 """Which pairs must keep their order, and which need not."""
 
 import pytest
+
 from asmevo.frontend.parser import parse_line
 from asmevo.ir.analysis.dependence import DependenceGraph, Kind
 

@@ -1,13 +1,12 @@
 """Loops, liveness, uses and pressure on small control-flow graphs."""
 
-from programs import kernel_of
-
 from asmevo.ir.analysis.defuse import DefUse
 from asmevo.ir.analysis.liveness import Liveness
 from asmevo.ir.analysis.loops import Loops
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.analysis.pressure import Pressure, waves_for_registers
 from asmevo.ir.registers import SCC, VGPR0
+from programs import kernel_of
 
 LOOP = """
 entry:

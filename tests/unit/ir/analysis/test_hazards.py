@@ -1,10 +1,10 @@
 """Wait states by both readings, across blocks, and the least nops."""
 
 import pytest
-from programs import kernel_of
 
 from asmevo.ir.analysis.hazards import HazardState, Missing, NopNeeds
 from asmevo.ir.analysis.manager import AnalysisManager
+from programs import kernel_of
 
 MFMA = "v_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], a[0:3]"
 

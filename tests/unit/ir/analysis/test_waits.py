@@ -1,11 +1,11 @@
 """Missing waits are found on every path, and waits are relaxed only as far as every path allows."""
 
 import pytest
-from programs import kernel_of
 
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.analysis.waits import WaitNeeds, WaitState
 from asmevo.ir.instruction import WaitCounts
+from programs import kernel_of
 
 NONE = WaitCounts()
 

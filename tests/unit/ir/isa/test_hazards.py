@@ -1,6 +1,7 @@
 """The wait-state table: its bounds, and how opcodes fall into its classes."""
 
 import pytest
+
 from asmevo.ir.isa import lookup
 from asmevo.ir.isa.hazards import LOOK_BACK, Op, States, operations, rules, rules_for
 
