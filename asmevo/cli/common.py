@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asmevo.diagnostics import DiagnosticError, Span, fail, printable
+from asmevo.diagnostics import Diagnostic, DiagnosticError, Span, fail, printable
 
 if TYPE_CHECKING:
     from asmevo.frontend.codeobject import CodeObject
@@ -89,14 +89,18 @@ def load_kernel(path: Path, name: str | None, target: str | None = None) -> tupl
 
 
 def load_source(path: Path) -> Kernel:
-    """The kernel of an assembly source (.s)."""
+    """The kernel of an assembly source (.s). Raises E03xx, at the instruction's line, for what the encoding cannot hold."""
     from asmevo.frontend.parser import parse_source
+    from asmevo.ir.verifier import verify_kernel
 
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         fail("E0107", f"cannot read '{path}': {error}", Span(str(path)))
-    return parse_source(text, str(path))
+    kernel = parse_source(text, str(path))
+    if findings := verify_kernel(kernel):
+        raise DiagnosticError(*(Diagnostic(f.code, f.message, f.instruction.span or Span(str(path))) for f in findings))
+    return kernel
 
 
 def verdict_exit(verdict: Verdict) -> Exit:

@@ -19,6 +19,8 @@ P = TypeVar("P", bound=type[Any])
 
 def register_pass(pass_type: P) -> P:
     """Checks that a class is a pass: a name in kebab case, a docstring with Rewrite and Legality, and a `run`."""
+    if not isinstance(pass_type, type):
+        raise TypeError(f"{pass_type!r} is no class")
     name = getattr(pass_type, "name", None)
     if not isinstance(name, str) or name != name.lower() or "_" in name:
         raise TypeError(f"{pass_type.__name__}: a pass needs a kebab-case class attribute `name`")
@@ -33,17 +35,23 @@ def register_pass(pass_type: P) -> P:
 
 @lru_cache(maxsize=1)
 def available_passes() -> dict[str, type[KernelPass]]:
-    """Every pass by name, shipped ones first. Raises E0204 when a plugin takes a shipped name or is not a pass."""
+    """Every pass by name, shipped ones first. Raises E0204 when a plugin takes a shipped name, is not a pass or does not load."""
     found: dict[str, type[KernelPass]] = {}
     for target in _SHIPPED:
         module, _, attribute = target.partition(":")
         pass_type: type[KernelPass] = getattr(import_module(f"asmevo.passes.{module}"), attribute)
         found[pass_type.name] = pass_type
     for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda p: p.name):
-        plugin = point.load()
-        if point.name in found or getattr(plugin, "name", None) != point.name:
+        if point.name in found:
             fail("E0204", f"pass plugin '{point.name}' from '{point.value}' takes a name that is not its own")
-        found[point.name] = register_pass(plugin)
+        try:
+            plugin = register_pass(point.load())
+        except Exception as error:
+            # A plugin is someone else's code: whatever stops it from loading is theirs to mend, and not our bug.
+            fail("E0204", f"pass plugin '{point.name}' from '{point.value}' cannot be used: {type(error).__name__}: {error}")
+        if plugin.name != point.name:
+            fail("E0204", f"pass plugin '{point.name}' from '{point.value}' takes a name that is not its own")
+        found[point.name] = plugin
     return found
 
 

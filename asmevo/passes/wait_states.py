@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from asmevo.ir.analysis.hazards import Hazard, HazardState
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.instruction import Instruction
+from asmevo.ir.isa.hazards import LOOK_BACK
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.fillers import Fillers
 
@@ -33,14 +34,40 @@ class AllowedShortfalls:
         state = manager.get(HazardState)
         return cls({_pair(kernel, hazard): hazard.missing_llvm for hazard in state.findings() if hazard.missing_llvm})
 
-    def exceeded_by(self, kernel: Kernel) -> list[tuple[Hazard, int]]:
-        """Each hazard of `kernel` that is closer than allowed, with the states missing."""
-        findings = AnalysisManager(kernel).get(HazardState).findings()
+    def exceeded_by(self, kernel: Kernel, label: str) -> list[tuple[Hazard, int]]:
+        """Each hazard of `kernel` that is closer than allowed, with the states missing; only block `label` was edited.
+
+        An edit is felt in its block and in what runs within the look-back behind it, so only that is searched.
+        """
+        state = AnalysisManager(kernel).get(HazardState)
         return [
             (hazard, hazard.missing_llvm)
-            for hazard in findings
+            for near in _within_reach(state, label)
+            if near in state.flow.reachable
+            for row in state.report(near)
+            for hazard in row
             if hazard.missing_llvm > self.by_pair.get(_pair(kernel, hazard), 0)
         ]
+
+
+def _within_reach(state: HazardState, label: str) -> list[str]:
+    """The block and those that can begin less than the look-back behind its end, in the flow's order."""
+    nearest = {label: 0}
+    pending = list(state.flow.successors[label])
+    distance = dict.fromkeys(pending, 0)
+    while pending:
+        block = pending.pop()
+        passed = distance[block]
+        if nearest.get(block, LOOK_BACK) <= passed and block != label:
+            continue
+        nearest[block] = passed
+        behind = passed + len(state.rows[block])
+        if behind < LOOK_BACK:
+            for successor in state.flow.successors[block]:
+                if behind < distance.get(successor, LOOK_BACK):
+                    distance[successor] = behind
+                    pending.append(successor)
+    return [block for block in state.flow.order if block in nearest]
 
 
 def with_nops(
@@ -50,7 +77,7 @@ def with_nops(
     instructions = tuple(body)
     for _ in range(_ROUNDS):
         candidate = with_body(kernel, label, instructions)
-        short = allowed.exceeded_by(candidate)
+        short = allowed.exceeded_by(candidate, label)
         if not short:
             return instructions
         needs = _needs(candidate, label, short)

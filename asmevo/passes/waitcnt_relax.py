@@ -43,7 +43,7 @@ class WaitcntRelax:
                     after.append(instruction)
                 elif weakest == WaitCounts():
                     trial = (*after, *block.instructions[index + 1 :])
-                    if not allowed.exceeded_by(with_body(ctx.rewriter.kernel, block.label, trial)):
+                    if not allowed.exceeded_by(with_body(ctx.rewriter.kernel, block.label, trial), block.label):
                         ctx.stat("waits removed")
                     else:
                         ctx.remark(

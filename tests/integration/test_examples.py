@@ -2,12 +2,14 @@
 
 import hashlib
 import json
+from dataclasses import replace
 
 import pytest
 
 from asmevo.diagnostics import Severity
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
+from asmevo.ir.instruction import WaitCounts
 from asmevo.verify.launches import load_launches
 from asmevo.verify.static_hazards import check_hazards
 from asmevo.verify.static_waits import check_waits
@@ -39,3 +41,34 @@ def test_the_launch_file_fits(name):
 def test_compiled_kernels_miss_no_wait_and_no_wait_state(name):
     found = [*check_waits(kernel(name)), *check_hazards(kernel(name))]
     assert [f for f in found if f.severity is Severity.ERROR] == []
+
+
+def edited(kernel, block, index, body):
+    changed = replace(block, instructions=block.instructions[:index] + body + block.instructions[index + 1 :])
+    return replace(kernel, blocks=tuple(changed if b is block else b for b in kernel.blocks))
+
+
+def weaker_waits(kernel):
+    for block in kernel.blocks:
+        for index, instruction in enumerate(block.instructions):
+            counts = instruction.operands[0] if instruction.operands else None
+            if not isinstance(counts, WaitCounts):
+                continue
+            for field, most in (("vmcnt", 62), ("lgkmcnt", 14)):
+                count = getattr(counts, field)
+                if count is not None and count <= most:
+                    weaker = instruction.edited(operands=(replace(counts, **{field: count + 1}),))
+                    yield f"{block.label}[{index}] {field}({count})", edited(kernel, block, index, (weaker,))
+
+
+def refused(mutant, **options):
+    return any(f.severity is Severity.ERROR for f in check_waits(mutant, **options))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_wait_weakened_by_one_is_refused_statically(name):
+    original = kernel(name)
+    mutants = list(weaker_waits(original))
+    assert mutants
+    silent = [what for what, mutant in mutants if not refused(mutant) and not refused(mutant, reference=original)]
+    assert silent == []

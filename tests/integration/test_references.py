@@ -16,7 +16,10 @@ from asmevo.verify.launches import load_launches
 from tests.support import EXAMPLES, SHIPPED
 
 CORPUS = os.environ.get("ASMEVO_CORPUS")
-TOPKSOFTMAX = Path(CORPUS or ".") / "topksoftmax" / "topksoftmax_4x128x4.co"
+PRODUCTION = {
+    "aiter_odo": "fmha_v3_bwd/bwd_hd128_odo_fp16.co",
+    "aiter_topksoftmax": "topksoftmax/topksoftmax_4x128x4.co",
+}
 
 
 def references():
@@ -76,8 +79,9 @@ def test_shipped_kernel_every_case(name):
         check(kernel, dispatch, references()[name], {"attention_fwd": "arg5"}.get(name))
 
 
-@pytest.mark.skipif(not TOPKSOFTMAX.is_file(), reason="ASMEVO_CORPUS does not name AITER's hsa/gfx942 folder")
-def test_production_kernel():
-    kernel = recover(load_file(TOPKSOFTMAX))
-    for dispatch in load_launches(EXAMPLES / "launches" / "aiter_topksoftmax.toml", kernel):
-        check(kernel, dispatch, references()["aiter_topksoftmax"])
+@pytest.mark.skipif(not CORPUS, reason="ASMEVO_CORPUS does not name AITER's hsa/gfx942 folder")
+@pytest.mark.parametrize("name", PRODUCTION)
+def test_production_kernel(name):
+    kernel = recover(load_file(Path(CORPUS) / PRODUCTION[name]))
+    for dispatch in load_launches(EXAMPLES / "launches" / f"{name}.toml", kernel):
+        check(kernel, dispatch, references()[name])

@@ -23,12 +23,12 @@ from asmevo.backend.emulator.intrinsics import MODIFIERS, build_intrinsic
 from asmevo.backend.emulator.layout import OP, STATE
 from asmevo.backend.emulator.native import native
 from asmevo.diagnostics import DiagnosticError, fail
-from asmevo.ir.effects import effects
+from asmevo.ir.effects import Effects, effects
 from asmevo.ir.instruction import Immediate, Instruction, Label, Register, Symbolic, WaitCounts
 from asmevo.ir.isa import base_mnemonic
-from asmevo.ir.isa.model import Access, Counter, Family, IssueClass, Space
+from asmevo.ir.isa.model import Access, Counter, Family, IssueClass, Role, Space
 from asmevo.ir.kernel import Kernel
-from asmevo.ir.registers import RegisterFile, VGPR0, units
+from asmevo.ir.registers import VECTOR_MASK, VGPR0, RegisterFile, units
 from asmevo.ir.semantics import program_of, source_bits
 from asmevo.ir.semantics.expr import Domain, Expr, Op, Program
 
@@ -194,8 +194,9 @@ def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
     address = native().function(name, lambda module, symbol: build(module, symbol, form, strict), key)
     immediates = tuple(_integer(i, modifier) for modifier in modifiers)
     waits = bool(deferred) or (program.memory is not None and program.memory.dest is not None)
-    checked, reads, writes = _units(i)
-    marks = 0 if waits or base_mnemonic(i.mnemonic) == "v_writelane_b32" else writes
+    masked = program.domain is Domain.LANE and any(w.enable is not None for w in program.writes)
+    checked, reads, writes = _units(i, keeps=masked)
+    marks = 0 if waits or masked or base_mnemonic(i.mnemonic) == "v_writelane_b32" else writes
     return Decoded(
         address, tuple(slots), tuple(constants), immediates, checked, reads, writes, marks, None, program.approximate, None
     )
@@ -243,10 +244,19 @@ def _mode_field(text: str) -> tuple[int, int]:
     return int(found.group(2) or 0), (1 << size) - 1
 
 
-def _units(i: Instruction) -> tuple[bytes, int, int]:
-    """The checked units, reads before writes, as u16 entries."""
+def _units(i: Instruction, *, keeps: bool = False) -> tuple[bytes, int, int]:
+    """The checked units, reads before writes, as u16 entries.
+
+    `keeps`: lanes that are not written keep the destination, which does not count as reading it.
+    """
     assert i.definition is not None
     touched = effects(i)
+    if keeps:
+        read = 0
+        for spec, operand in zip(i.definition.operands, i.operands, strict=True):
+            if spec.role is not Role.WRITE and isinstance(operand, Register):
+                read |= operand.range.mask
+        touched = Effects(touched.reads & (read | ~VECTOR_MASK), touched.writes, touched.kills)
     need = layout.NEED_ACTIVE
     if i.definition.issue is IssueClass.MATRIX and not base_mnemonic(i.mnemonic).startswith("v_accvgpr"):
         need = layout.NEED_ALL

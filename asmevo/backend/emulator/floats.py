@@ -10,6 +10,8 @@ host's instruction returns depends on operand order, which an optimiser may chan
 
 from __future__ import annotations
 
+import math
+import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -62,7 +64,7 @@ FORMATS = {
 _INTEGERS = {"i8": (8, True), "u8": (8, False), "i16": (16, True), "u16": (16, False), "i32": (32, True), "u32": (32, False)}
 _INTEGERS |= {"i64": (64, True), "u64": (64, False)}
 _ROUNDERS = {Op.FFLOOR: "llvm.floor", Op.FCEIL: "llvm.ceil", Op.FTRUNC: "llvm.trunc", Op.FRNDNE: "llvm.roundeven"}
-_LIBRARY = {Op.FEXP2: "exp2", Op.FLOG2: "log2", Op.FSIN: "sin", Op.FCOS: "cos"}
+_LIBRARY = {Op.FSIN: "sin", Op.FCOS: "cos"}
 FLOAT_OPS = frozenset(op for op in Op if op.value.startswith("f") and op is not Op.FTOI) | {Op.FTOI, Op.ITOF, Op.NATIVE}
 
 
@@ -88,8 +90,6 @@ class _Floats:
         return self.b.bitcast(bits, self.kind(name))
 
     def number(self, name: str, value: float) -> Value:
-        import struct
-
         pattern = {"f16": "<e", "f32": "<f", "f64": "<d"}[name]
         raw = int.from_bytes(struct.pack(pattern, value), "little")
         return self.b.bitcast(self.m.number(FORMATS[name].bits, raw), self.kind(name))
@@ -309,13 +309,58 @@ class _Floats:
                 value = self.m.call("llvm.sqrt", [value])
             case Op.FRSQ:
                 value = self.b.fdiv(one, self.m.call("llvm.sqrt", [value]))
+            case Op.FEXP2:
+                value = self.exp2(value)
+            case Op.FLOG2:
+                value = self.log2(value)
             case _:
-                if e.op in (Op.FSIN, Op.FCOS):
-                    turn = self.b.fsub(value, self.m.call("llvm.trunc", [value]))
-                    value = self.b.fmul(turn, self.number("f64", 6.283185307179586))
-                value = self.each(_LIBRARY[e.op], value)
+                turn = self.b.fsub(value, self.m.call("llvm.trunc", [value]))
+                value = self.each(_LIBRARY[e.op], self.b.fmul(turn, self.number("f64", 2 * math.pi)))
         result = self.quiet_nan(self.from_f64(value, name), [x], fmt)
         return self.flush(result, fmt, output=True, always=always)
+
+    def polynomial(self, x: Value, coefficients: list[float]) -> Value:
+        """Horner's rule with fused steps; the highest coefficient first."""
+        result = self.number("f64", coefficients[0])
+        for coefficient in coefficients[1:]:
+            result = self.m.call("llvm.fma", [result, x, self.number("f64", coefficient)])
+        return result
+
+    def exp2(self, x: Value) -> Value:
+        """2^x of a double to within 2^-50, far more than rounding to f32 or f16 needs; beyond +-1000 as at +-1000."""
+        b = self.b
+        clamped = x
+        for bound, side in ((-1000.0, "<"), (1000.0, ">")):
+            limit = self.number("f64", bound)
+            clamped = b.select(b.fcmp_ordered(side, clamped, limit), limit, clamped)
+        nan = b.fcmp_unordered("uno", x, x)
+        clamped = b.select(nan, self.number("f64", 0.0), clamped)
+        whole = self.m.call("llvm.roundeven", [clamped])
+        rest = b.fsub(clamped, whole)
+        series = [math.log(2) ** n / math.factorial(n) for n in reversed(range(14))]
+        field = b.add(b.fptosi(whole, self.m.kind(64)), self.m.number(64, 1023))
+        scale = b.bitcast(b.shl(field, self.m.number(64, 52)), self.kind("f64"))
+        return b.select(nan, x, b.fmul(self.polynomial(rest, series), scale))
+
+    def log2(self, x: Value) -> Value:
+        """The base 2 logarithm of a double that is zero or normal, to within 2^-50."""
+        b = self.b
+        bits = self.ints(x, 64)
+        low = b.and_(bits, self.m.number(64, (1 << 52) - 1))
+        exponent = b.sub(b.and_(b.lshr(bits, self.m.number(64, 52)), self.m.number(64, 0x7FF)), self.m.number(64, 1023))
+        large = b.icmp_unsigned(">", low, self.m.number(64, 0x6A09E667F3BCC))  # sqrt(2): keeps the mantissa around 1
+        exponent = b.select(large, b.add(exponent, self.m.number(64, 1)), exponent)
+        bias = b.select(large, self.m.number(64, 1022 << 52), self.m.number(64, 1023 << 52))
+        mantissa = b.bitcast(b.or_(low, bias), self.kind("f64"))
+        one = self.number("f64", 1.0)
+        s = b.fdiv(b.fsub(mantissa, one), b.fadd(mantissa, one))
+        series = [2 / math.log(2) / n for n in range(23, 0, -2)]
+        power = self.polynomial(b.fmul(s, s), series)
+        result = self.m.call("llvm.fma", [s, power, b.sitofp(exponent, self.kind("f64"))])
+        zero, infinite = self.number("f64", 0.0), self.number("f64", math.inf)
+        result = b.select(b.fcmp_ordered("==", x, infinite), infinite, result)
+        result = b.select(b.fcmp_ordered("==", x, zero), self.number("f64", -math.inf), result)
+        return b.select(b.fcmp_unordered("<", x, zero), self.number("f64", math.nan), result)
 
     def ldexp(self, a: list[Value], name: str) -> Value:
         """Scaling by 2^n in steps that cannot round twice: the double range holds every product of narrower formats."""
@@ -370,12 +415,15 @@ class _Floats:
         """Truncates, saturates, and turns NaN into 0."""
         width, signed = _INTEGERS[target]
         value = self.to_f64(self.flush(bits, FORMATS[source], output=False), source)
-        call = "llvm.fptosi.sat" if signed else "llvm.fptoui.sat"
-        from asmevo.backend.emulator.codegen import mangled
-
-        kind = self.m.kind(width)
-        name = f"{call}.{mangled(kind)}.{mangled(value.type)}"
-        return self.b.call(self.m.f.intrinsic(name, kind, value.type), [value])
+        lowest, highest = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
+        if width > 32:
+            fail("E0507", f"the emulator cannot convert {source} to {target}")
+        # Clamped first: a conversion out of range is undefined, and the saturating intrinsic goes lane by lane.
+        value = self.b.select(self.b.fcmp_unordered("uno", value, value), self.number("f64", 0.0), value)
+        for bound, side in ((lowest, "<"), (highest, ">")):
+            limit = self.number("f64", float(bound))
+            value = self.b.select(self.b.fcmp_ordered(side, value, limit), limit, value)
+        return self.b.trunc(self.b.fptosi(value, self.m.kind(64)), self.m.kind(width))
 
     def from_integer(self, value: Value, source: str, target: str) -> Value:
         width, signed = _INTEGERS[source]

@@ -83,7 +83,7 @@ def build_handler(module: ir.Module, name: str, form: Form, strict: bool) -> Non
         if memory is not None:
             _vector_memory(m, memory, form.space, strict)
         if form.program.writes:
-            _lane_writes(m, form.program.writes)
+            _lane_writes(m, form.program.writes, strict)
     else:
         fail("E0507", f"a {form.program.domain.value} program has no handler of its own")
     if strict and form.deferred:
@@ -130,7 +130,7 @@ def _scalar_writes(m: Emitter, writes: tuple[Write, ...]) -> None:
         m.f.store(wide, address, 4)
 
 
-def _lane_writes(m: Emitter, writes: tuple[Write, ...]) -> None:
+def _lane_writes(m: Emitter, writes: tuple[Write, ...], strict: bool) -> None:
     f, b = m.f, m.f.b
     execs = f.load(I64, f.at(m.state, layout.unit_offset(EXEC)), 4)
     crosses = any(e.op is Op.GATHER for w in writes for e in nodes([w.value]))
@@ -174,6 +174,16 @@ def _lane_writes(m: Emitter, writes: tuple[Write, ...]) -> None:
             mask = f.load(I64, masks[k], 8)
             for row in range(rows[k]):
                 blend(f, f.at(address, 4 * LANES * row), f.at(held[k], 4 * LANES * row), mask)
+        if strict and place == "v" and writes[k].enable is not None:
+            _validate(m, writes[k].target, rows[k], f.load(I64, masks[k], 8))
+
+
+def _validate(m: Emitter, name: str, rows: int, mask: Value) -> None:
+    """Marks the lanes that a masked write reached; the dispatch loop marks whole writes."""
+    f = m.f
+    for row in range(rows):
+        valid = f.at(f.item(f.field(STATE, m.state, "valid"), dest_unit(m, name), 8), 8 * row)
+        f.store(f.b.or_(f.load(I64, valid, 8), mask), valid, 8)
 
 
 def blend(f: Function, target: Value, source: Value, mask: Value) -> None:

@@ -4,8 +4,8 @@ f64 and f32: one fused multiply-add after another in order of k. i8: exact, wrap
 (8, 8, 16, 16, 4); in a group each product's significand is aligned to the largest sum of exponents and truncated to 24
 fraction bits, the aligned products are added exactly; that sum floored to 31 and the accumulator floored to 24 fraction bits
 below the larger of their exponents are added and rounded once to the nearest f32. For fp8 and bf8 products at even and odd k
-are summed apart and each is truncated to 24 bits again; an accumulator more than 25 binades below is dropped.
-A NaN result is the default NaN. EXEC is ignored, rounding is to nearest even, f32 inputs flush denormals by MODE.
+are summed apart, then combined; an accumulator more than 25 binades below is dropped. A group of zero products leaves the
+accumulator as it is. A NaN result is the default NaN. EXEC is ignored, rounding is to nearest even, f32 inputs flush denormals by MODE.
 Source: MMA-Sim (arXiv 2511.10909) for the sums, CDNA3 ISA guide section 7 for the modes.
 """
 
@@ -31,6 +31,8 @@ from asmevo.ir.semantics.matrix import MatrixShape
 _GROUP = {"f16": 8, "bf16": 8, "xf32": 4, "fp8": 16, "bf8": 16}
 _FRACTION, _SUM_FRACTION = 24, 31
 _LOWEST = -126
+_NOTHING = -300
+"""The largest exponent of products that are all zero."""
 _ZERO_EXPONENT = -1000
 """Exponent given to a zero, so that its product never is the largest."""
 _DROP = 25
@@ -51,6 +53,7 @@ class _Matrix:
     def __init__(self, m: Emitter, shape: MatrixShape) -> None:
         self.m, self.f, self.b, self.shape = m, m.f, m.f.b, shape
         self.w = min(16, shape.n, shape.m)
+        self.by_significand = shape.type_a in ("bf16", "xf32")
 
     def vector(self, kind: Value) -> Value:
         return ir.VectorType(kind, self.w)
@@ -123,10 +126,11 @@ class _Matrix:
             return self._decode_fnuz(word, *((3, 8) if kind == "fp8" else (2, 16)))
         if kind == "f16":
             value = b.fpext(b.bitcast(b.trunc(word, self.vector(ir.IntType(16))), self.vector(ir.HalfType())), self.vector(F32))
-            return self._split(value, -14)
+            return value, self._split(value, -14)[1]
         if kind == "bf16":
             return self._split(b.bitcast(b.shl(word, self.number(I32, 16)), self.vector(F32)), _LOWEST)
-        cut = b.and_(word, self.number(I32, -(1 << 13)))
+        nan = b.icmp_unsigned(">", b.and_(word, self.number(I32, 0x7FFFFFFF)), self.number(I32, 0x7F800000))
+        cut = b.select(nan, self.number(I32, 0x7FC00000), b.and_(word, self.number(I32, -(1 << 13))))
         return self._split(b.bitcast(cut, self.vector(F32)), _LOWEST)
 
     def _split(self, value: Value, lowest: int) -> tuple[Value, Value]:
@@ -153,7 +157,7 @@ class _Matrix:
         normal = b.icmp_unsigned("!=", raw, self.number(I32, 0))
         exponent = b.sub(b.select(normal, raw, self.number(I32, 1)), self.number(I32, bias))
         whole = b.or_(mantissa, b.select(normal, self.number(I32, 1 << fraction), self.number(I32, 0)))
-        value = b.fmul(b.sitofp(whole, self.vector(F32)), self.number(F32, 2.0**-fraction))
+        value = b.fmul(b.sitofp(whole, self.vector(F32)), self.power(b.sub(exponent, self.number(I32, fraction))))
         sign = b.shl(b.and_(word, self.number(I32, 128)), self.number(I32, 24))
         bits = b.or_(b.bitcast(value, self.vector(I32)), sign)
         nan = b.icmp_unsigned("==", word, self.number(I32, 128))
@@ -170,16 +174,17 @@ class _Matrix:
     # arithmetic
 
     def fused(self, a: list[tuple[Value, Value]], bs: list[tuple[Value, Value]], acc: Value, kind: str) -> Value:
-        """One group: significands and exponents of both sides, and the accumulator's bits; the result's bits."""
+        """One group: elements and exponents of both sides, and the accumulator's bits; the result's bits."""
         b = self.b
         products = [b.fmul(x[0], y[0]) for x, y in zip(a, bs, strict=True)]
         exponents = [b.add(x[1], y[1]) for x, y in zip(a, bs, strict=True)]
         if kind in ("fp8", "bf8"):
             sums = [self.aligned(products[n::2], exponents[n::2]) for n in (0, 1)]
             top = self.call("llvm.smax", sums[0][1], sums[1][1])
-            total = b.add(*(self.shift_zero(s, b.sub(top, e)) for s, e in sums))
+            total64 = b.add(*(self.widened(s, b.sub(top, e)) for s, e in sums))
         else:
             total, top = self.aligned(products, exponents)
+            total64 = self.widened(total, self.number(I32, 0))
         field = b.and_(b.lshr(acc, self.number(I32, 23)), self.number(I32, 255))
         own = b.sub(self.call("llvm.smax", field, self.number(I32, 1)), self.number(I32, 127))
         hidden = b.select(
@@ -196,8 +201,7 @@ class _Matrix:
         wide = self.vector(I64)
         gap = b.zext(self.call("llvm.umin", b.sub(high, top), self.number(I32, 63)), wide)
         extra = self.number(I64, _SUM_FRACTION - _FRACTION)
-        total64 = b.ashr(b.shl(b.sext(total, wide), extra), gap)
-        exact = b.add(total64, b.shl(b.sext(kept, wide), extra))
+        exact = b.add(b.ashr(total64, gap), b.shl(b.sext(kept, wide), extra))
         scale = b.add(b.sext(high, wide), self.number(I64, 1023 - _SUM_FRACTION))
         power = b.bitcast(b.shl(scale, self.number(I64, 52)), self.vector(F64))
         result = b.fptrunc(b.fmul(b.sitofp(exact, self.vector(F64)), power), self.vector(F32))
@@ -207,29 +211,30 @@ class _Matrix:
         bits = b.bitcast(result, self.vector(I32))
         odd = b.and_(b.bitcast(plain, self.vector(I32)), self.number(I32, 0x7F800000))
         special = b.icmp_unsigned("==", odd, self.number(I32, 0x7F800000))
+        bits = b.select(b.icmp_signed("==", top, self.number(I32, _NOTHING)), acc, bits)
         return b.select(special, self.clean_nan(b.bitcast(plain, self.vector(I32))), bits)
 
     def aligned(self, products: list[Value], exponents: list[Value]) -> tuple[Value, Value]:
         """The exact sum of products truncated to 24 fraction bits below the largest exponent, and that exponent."""
         b = self.b
-        top = self.number(I32, _LOWEST)
+        top = self.number(I32, _NOTHING)
         for exponent in exponents:
             top = self.call("llvm.smax", top, exponent)
         total = self.number(I32, 0)
+        # Values of the narrow formats are products themselves; elsewhere these are of significands, each to be scaled.
+        common = self.power(b.sub(self.number(I32, _FRACTION), self.call("llvm.smax", top, self.number(I32, -80))))
         for product, exponent in zip(products, exponents, strict=True):
-            scale = self.power(b.add(b.sub(exponent, top), self.number(I32, _FRACTION)))
+            scale = self.power(b.add(b.sub(exponent, top), self.number(I32, _FRACTION))) if self.by_significand else common
             moved = b.fmul(product, scale)
-            name = f"llvm.fptosi.sat.{mangled(total.type)}.{mangled(moved.type)}"
-            total = b.add(total, b.call(self.f.intrinsic(name, total.type, moved.type), [moved]))
+            total = b.add(total, b.fptosi(moved, total.type))  # fits but for infinities and NaN, which `fused` replaces
         return total, top
 
-    def shift_zero(self, value: Value, amount: Value) -> Value:
-        """Division by 2^amount toward zero."""
+    def widened(self, value: Value, amount: Value) -> Value:
+        """An aligned sum with 31 fraction bits, divided by 2^amount and floored."""
         b = self.b
-        limited = self.call("llvm.umin", amount, self.number(I32, 31))
-        negative = b.icmp_signed("<", value, self.number(I32, 0))
-        size = b.lshr(b.select(negative, b.sub(self.number(I32, 0), value), value), limited)
-        return b.select(negative, b.sub(self.number(I32, 0), size), size)
+        wide = self.vector(I64)
+        moved = b.shl(b.sext(value, wide), self.number(I64, _SUM_FRACTION - _FRACTION))
+        return b.ashr(moved, b.zext(self.call("llvm.umin", amount, self.number(I32, 63)), wide))
 
     def clean_nan(self, bits: Value) -> Value:
         b = self.b

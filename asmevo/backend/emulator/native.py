@@ -23,7 +23,7 @@ from llvmlite import ir
 
 from asmevo.backend.emulator import cache, dispatch, lds_codegen, memory_codegen, queue_codegen
 
-_LIBRARY = ("exp2", "log2", "sin", "cos", "ldexp")
+_LIBRARY = ("sin", "cos", "ldexp")
 _OPTIMISATION = 2
 
 

@@ -1,6 +1,6 @@
 """The readable interpreter of programs: NumPy arrays of 64 lanes, one node at a time. The native engine is tested against it.
 
-It evaluates registers and masks and the addresses of memory operations; it performs no memory access and no control. Float rules
+It evaluates registers, masks and the addresses of memory operations; it performs no memory access and no control. Float rules
 are in `reference_floats`, matrix operations in `reference_matrix`. It must not know opcodes.
 """
 
@@ -66,6 +66,10 @@ _UNARY: dict[Op, Callable[[int, int], int]] = {
 }
 
 
+def _bit(mask: int, lane: int) -> int:
+    return mask >> lane & 1
+
+
 def _two(value: int, bits: int) -> int:
     return value - (1 << bits) if value >> (bits - 1) else value
 
@@ -74,8 +78,8 @@ def _two(value: int, bits: int) -> int:
 class Evaluator:
     """Evaluates expressions in one wave's state.
 
-    `sources` and `old` are operands by name: an array (64,) of a vector operand, an int of a scalar or constant one. `specials` are
-    scc, exec, vcc, m0, mode and pc; a missing one is 0, a missing exec all ones. `modifiers` are the integer modifiers.
+    `sources` and `old` are operands by name: an array (64,) of a vector operand, an int of a scalar or constant one. `specials`
+    are scc, exec, vcc, m0, mode and pc; a missing one is 0, a missing exec all ones. `modifiers` are the integer modifiers.
     """
 
     sources: Mapping[str, Value]
@@ -113,24 +117,24 @@ class Evaluator:
         width = e.args[0].bits
         if e.op in _INTEGER:
             operation = _INTEGER[e.op]
-            return _each(lambda a, b: operation(a, b, width), *args)
+            return _each(operation, *args, np.full(LANES, width))
         if e.op in _UNARY:
             unary = _UNARY[e.op]
-            return _each(lambda a: unary(a, width), *args)
+            return _each(unary, *args, np.full(LANES, width))
         match e.op:
             case Op.LANE_BIT:
-                return _each(lambda mask, lane: mask >> lane & 1, args[0], np.arange(LANES))
+                return _each(_bit, args[0], np.arange(LANES))
             case Op.LANE_ACTIVE:
-                return _each(lambda lane: self.exec_mask >> (lane & 63) & 1, args[0])
+                return _each(_bit, np.full(LANES, self.exec_mask, object), args[0] & np.uint64(63))
             case Op.GATHER:
                 values = _lanes(self._named(self.sources, e), 32)
                 return values[(args[0] & np.uint64(63)).astype(np.int64)]
             case Op.EXTRACT:
                 low = int(e.attr) if isinstance(e.attr, int) else 0
-                return _each(lambda a: a >> low, args[0])
+                return args[0].astype(object) >> low
             case Op.CONCAT:
                 low = e.args[1].bits
-                return _each(lambda high, rest: high << low | rest, *args)
+                return args[0].astype(object) << low | args[1].astype(object)
             case Op.ZEXT:
                 return args[0]
             case Op.SEXT:

@@ -1,10 +1,10 @@
 """Matrix instructions of the reference interpreter, by gfx942's published arithmetic.
 
 * f32 and f64: for k in order, acc = fma(a, b, acc), each step to nearest even. i8: exact, modulo 2^32.
-* f16, bf16, fp8, bf8 and xf32: groups of 8 (fp8 16, xf32 4) products, each group one fused step: products are aligned to the
-  largest of their exponents and truncated to 24 fraction bits, added exactly, then added to the accumulator: the sum floored
-  to 31 fraction bits of the common exponent, the accumulator to 24; the result to nearest even. fp8: products at even and at odd
-  k are summed apart, the two sums then combined, and an accumulator more than 25 binades below is dropped.
+* f16, bf16, fp8, bf8 and xf32: groups of 8 (fp8 16, xf32 4) products, each group one fused step. Products are aligned to the
+  largest of their exponents, truncated to 24 fraction bits and added exactly. This sum is floored to 31 fraction bits of the
+  exponent it shares with the accumulator, the accumulator to 24, and their sum rounded to nearest even. fp8: products at even
+  and at odd k are summed apart, then combined, and an accumulator more than 25 binades below is dropped.
 
 Source: validated measurements published for AMD matrix cores ("MMA" rules). Infinities and NaN: any NaN product, or infinities
 of both signs, give the default NaN. What happens on other targets is not published: results there are approximate.
@@ -107,15 +107,16 @@ def fused_step(products: list[tuple[Fraction, int]], accumulator: int, *, split:
     else:
         total, top = _aligned_sum(products)
     start = exact(accumulator, _F32)
-    if total == 0 and start == 0:
-        return accumulator if not any(value for value, _ in products) else 0
+    # Products that cancel still align: the largest exponent counts, not the sum's.
+    live = any(value for value, _ in products)
+    if not live:
+        return accumulator
+    common = top
     if start:
         below = _exponent(start)
-        if split and total and below < top - _DROP:
+        if split and below < top - _DROP:
             start = Fraction(0)
-        common = max(top, below) if total else below
-    else:
-        common = top
+        common = max(top, below)
     return rounded(_floor(total, common, _SUM_BITS) + _floor(start, common, _ACCUMULATOR_BITS), _F32)
 
 
@@ -169,9 +170,9 @@ def _dot_chain(a: list[int], b: list[int], accumulator: int, kind: str) -> int:
             negative = bool((x ^ y) & accumulator & f.sign)
             accumulator = rounded(p * q + r, f, negative_zero=negative)
         else:
-            p, q, r = (float(v) for v in real)
-            product = p * q
-            value = product + r
+            # Only the signs and kinds matter here: a finite value too large for a double must not become infinite.
+            p, q, r = (float(v) if isinstance(v, float) else float((v > 0) - (v < 0)) for v in real)
+            value = p * q + r
             nan = math.isnan(value)
             accumulator = f.infinity | f.quiet if nan else f.infinity | (f.sign if value < 0 else 0)
     return accumulator

@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from asmevo.ir.effects import Effects
 from asmevo.ir.instruction import Instruction, Register, Symbolic
@@ -64,10 +65,17 @@ class HazardFacts:
     slots: int
     occupies: Occupancy
     _parts: dict[Part, int] = field(default_factory=dict[Part, int])
+    produced: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict[str, tuple[tuple[int, int], ...]])
+    """By target, the rules for which the instruction is a producer: filled by the walk that asks."""
 
     @classmethod
     def of(cls, instruction: Instruction, effect: Effects) -> HazardFacts:
-        """The facts of one instruction; raw data is in no class."""
+        """The facts of one instruction, shared by all kernels that hold it; raw data is in no class."""
+        return _facts(instruction, effect)
+
+    @classmethod
+    def compute(cls, instruction: Instruction, effect: Effects) -> HazardFacts:
+        """The facts, made anew."""
         definition = instruction.definition
         if definition is None:
             return cls(instruction, effect, frozenset(), 0, 1, Occupancy())
@@ -181,6 +189,11 @@ class HazardFacts:
                 in_range = part is Part.TRAPSTS or _VSKIP_BIT in bits
                 return 1 if number in (None, wanted) and in_range else 0
         return 0
+
+
+@lru_cache(maxsize=65536)
+def _facts(instruction: Instruction, effect: Effects) -> HazardFacts:
+    return HazardFacts.compute(instruction, effect)
 
 
 def _hwreg(operand: Symbolic) -> tuple[int | None, range]:

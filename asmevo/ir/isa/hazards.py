@@ -26,6 +26,9 @@ ModifierValue = int | str | tuple[int, ...] | bool
 class Op(enum.Enum):
     """A class of instructions, decided by opcode, mnemonic suffix and modifiers alone (see `operations`)."""
 
+    # Members are single objects: the plain hash is right, and much faster than the hash of a name.
+    __hash__ = object.__hash__
+
     SETREG = "s_setreg"
     GETREG = "s_getreg"
     SETVSKIP = "s_setvskip"
@@ -64,6 +67,9 @@ class Op(enum.Enum):
 
 class Part(enum.Enum):
     """Which registers of an instruction a rule speaks of."""
+
+    # Members are single objects: the plain hash is right, and much faster than the hash of a name.
+    __hash__ = object.__hash__
 
     ALL = "the instruction as a whole; overlaps everything"
     WRITES = "VGPRs and AGPRs written"
@@ -243,7 +249,7 @@ def _accumulator(
     producer: Op, consumer: Op, targets: frozenset[str], states: int | States, source: str, *,
     relation: Relation = Relation.OVERLAP, llvm: int | States | None = None,
 ) -> Rule:  # fmt: skip
-    name = f"{producer.name}-{consumer.name}-c".lower()
+    name = f"{producer.name}-{consumer.name}-c".lower() + ("-same" if relation is Relation.IDENTICAL else "")
     return _rule(name, targets, (producer, Part.WRITES), (consumer, Part.SRC_C), states, source, llvm=llvm, relation=relation)
 
 
@@ -293,7 +299,7 @@ def rules() -> tuple[Rule, ...]:
 
 @lru_cache(maxsize=8)
 def rules_for(target: str) -> tuple[Rule, ...]:
-    """The rows of one target (`gfx942`, features such as `:xnack-` ignored) that need a state by either figure."""
+    """The rows of one target (`gfx942`; features such as `:xnack-` are ignored), each with a name of its own."""
     return tuple(rule for rule in rules() if target.split(":")[0] in rule.targets)
 
 

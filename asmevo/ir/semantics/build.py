@@ -250,17 +250,17 @@ def fop(op: Op, fmt: str, *args: Expr) -> Expr:
 
 
 def fadd(fmt: str, a: Expr, b: Expr) -> Expr:
-    """a + b."""
+    """A + b."""
     return fop(Op.FADD, fmt, a, b)
 
 
 def fmul(fmt: str, a: Expr, b: Expr) -> Expr:
-    """a * b."""
+    """A * b."""
     return fop(Op.FMUL, fmt, a, b)
 
 
 def ffma(fmt: str, a: Expr, b: Expr, c: Expr) -> Expr:
-    """a * b + c, rounded once."""
+    """A * b + c, rounded once."""
     return fop(Op.FFMA, fmt, a, b, c)
 
 

@@ -113,6 +113,7 @@ def form_of(i: Instruction) -> Form | None:
 
 
 _UNSIGNED_K = ("s_cmpk_eq_u32", "s_cmpk_lg_u32", "s_cmpk_gt_u32", "s_cmpk_ge_u32", "s_cmpk_lt_u32", "s_cmpk_le_u32")
+_TYPES = frozenset("f16 bf16 f32 f64 i16 u16 b16 i32 u32 b32 i64 u64 b64".split())
 _INV_2PI = {0x3E22F983: (0x3118, 0x3FC45F306DC9C882)}
 """The inline constant 1/(2 pi): its f32 pattern to the f16 and f64 ones, which are not conversions of it."""
 
@@ -120,7 +121,7 @@ _INV_2PI = {0x3E22F983: (0x3118, 0x3FC45F306DC9C882)}
 def _format(mnemonic: str, operand: str) -> str:
     """The type by which a constant of the operand is expanded: the last type in the name, or the source's where it has two."""
     words = mnemonic.split("_")
-    types = [w for w in words if w in ("f16", "f32", "f64", "i16", "u16", "b16", "i32", "u32", "b32", "i64", "u64", "b64", "bf16")]
+    types = [word for word in words if word in _TYPES]
     if not types:
         return "b32"
     if "ldexp" in words and operand == "src1":

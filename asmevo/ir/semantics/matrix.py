@@ -104,4 +104,7 @@ def program(form: Form) -> Program | None:
     for name in ("cbsz", "abid", "blgp", "neg", "clamp"):
         if form.modifier(name):
             raise NotImplementedError(f"{name} on a matrix instruction")
-    return Program(Domain.INTRINSIC, intrinsic=f"mfma:{form.name}")
+    # Only gfx942's sums are published to the bit.
+    return Program(
+        Domain.INTRINSIC, intrinsic=f"mfma:{form.name}", approximate="gfx942" not in form.definition.targets
+    )

@@ -1,7 +1,7 @@
-"""Modifiers of vector instructions: what they do to a source before, and to a result after, the operation.
+"""Modifiers of vector instructions: what they do to a source before, and to a result after the operation.
 
-Owns neg, abs, sext, op_sel of 16-bit sources, SDWA selection, DPP lane selection, omod, clamp, and the placing of narrow results.
-It must not know opcodes.
+Owns neg, abs, sext, op_sel of 16-bit sources, SDWA and DPP selection, omod, clamp and the placing of narrow results. It must
+not know opcodes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _dpp_source(form: Form) -> tuple[Expr, Expr]:
     place = b.and_(lane, b.const(32, 15))
     yes = b.const(1, 1)
     one, n15, n63 = b.const(32, 1), b.const(32, 15), b.const(32, 63)
-    perm = form.modifier("quad_perm", None)
+    perm = form.modifier("quad_perm")
     if isinstance(perm, tuple):
         table = sum(item << (2 * k) for k, item in enumerate(perm))
         amount = b.shl(b.and_(lane, b.const(32, 3)), one)
@@ -115,7 +115,7 @@ def raw(form: Form, name: str, bits: int = 32) -> Expr:
             value = b.ite(_dpp_valid(form), value, b.const(32, 0))
     else:
         value = b.src(name, bits)
-    selection = form.modifier(f"{name}_sel", None)
+    selection = form.modifier(f"{name}_sel")
     if bits == 32 and isinstance(selection, str):
         signed = form.kind(name).sign_extend
         if selection in _SELECT:
@@ -165,7 +165,7 @@ def scale_and_clamp(form: Form, fmt: str, value: Expr) -> Expr:
 
 def place(form: Form, value: Expr, target: str = "vdst") -> Expr:
     """A result as its destination register receives it, narrow and SDWA results included."""
-    selection = form.modifier("dst_sel", None)
+    selection = form.modifier("dst_sel")
     if isinstance(selection, str) and selection in _SELECT and form.spec(target).bits == 32:
         low, width = _SELECT[selection]
         return _insert(form, b.extract(b.zext(value, max(32, value.bits)), 0, width), low, target)

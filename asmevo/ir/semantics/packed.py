@@ -33,10 +33,9 @@ def _halves(form: Form, name: str, bits: int, high: int, *, negates: bool) -> Ex
     return value
 
 
-_FLOAT: dict[str, Callable[..., Expr]] = {
+_FLOAT: dict[str, Callable[[str, Expr, Expr], Expr]] = {
     "add": b.fadd,
     "mul": b.fmul,
-    "fma": b.ffma,
     "min": minimum,
     "max": maximum,
 }
@@ -51,7 +50,7 @@ def _mask(value: Expr) -> Expr:
     return b.and_(value, b.const(16, 15))
 
 
-_INTEGER: dict[str, Callable[..., Expr]] = {
+_INTEGER: dict[str, Callable[[Expr, Expr], Expr]] = {
     "mul_lo_u16": b.mul,
     "ashrrev_i16": lambda x, y: b.ashr(y, _mask(x)),
     "lshlrev_b16": lambda x, y: b.shl(y, _mask(x)),
@@ -61,23 +60,24 @@ _INTEGER: dict[str, Callable[..., Expr]] = {
     "min_i16": lambda x, y: _minmax(x, y, signed=True, largest=False),
     "min_u16": lambda x, y: _minmax(x, y, signed=False, largest=False),
 }
-_CLAMPED: dict[str, Callable[..., Expr]] = {
-    "add": b.add,
-    "sub": b.sub,
-    "mad": lambda x, y, z: b.add(b.mul(x, y), z),
-}
+
+
+def _sum(word: str, args: list[Expr]) -> Expr:
+    if word == "mad":
+        return b.add(b.mul(args[0], args[1]), args[2])
+    return (b.add if word == "add" else b.sub)(args[0], args[1])
 
 
 def _integer(form: Form, stem: str, args: list[Expr]) -> Expr | None:
     if stem in _INTEGER:
-        return _INTEGER[stem](*args)
+        return _INTEGER[stem](args[0], args[1])
     word, kind = stem.rsplit("_", 1)
-    if word not in _CLAMPED:
+    if word not in ("add", "sub", "mad"):
         return None
     if not form.modifier("clamp"):
-        return _CLAMPED[word](*args)
+        return _sum(word, args)
     signed = kind == "i16"
-    wide = _CLAMPED[word](*(b.extend(x, 34, signed=signed) for x in args))
+    wide = _sum(word, [b.extend(x, 34, signed=signed) for x in args])
     return saturate(wide, 16, signed=signed)
 
 
@@ -92,12 +92,13 @@ def _packed(form: Form) -> Program | None:
     for high in (0, 1):
         if form.name == "v_pk_fmac_f16":
             args = [b.extract(b.src(name, 32), 16 * high, 16) for name in ("src0", "src1")]
-            results.append(b.ffma("f16", *args, b.extract(b.old("vdst", 32), 16 * high, 16)))
+            results.append(b.ffma("f16", args[0], args[1], b.extract(b.old("vdst", 32), 16 * high, 16)))
         elif kind in ("f16", "f32"):
-            if word not in _FLOAT:
+            if word not in _FLOAT and word != "fma":
                 return None
             args = [_halves(form, name, b.FLOAT_BITS[kind], high, negates=True) for name in _sources(form)]
-            results.append(scale_and_clamp(form, kind, _FLOAT[word](kind, *args)))
+            value = b.ffma(kind, args[0], args[1], args[2]) if word == "fma" else _FLOAT[word](kind, args[0], args[1])
+            results.append(scale_and_clamp(form, kind, value))
         else:
             args = [_halves(form, name, 16, high, negates=False) for name in _sources(form)]
             value = _integer(form, stem, args)
@@ -146,7 +147,7 @@ def _dot(form: Form) -> Program | None:
         value = _dot_accumulator(form)
         for k in range(number):
             pair = [b.fcvt(kind, "f32", b.extract(raw(form, name), 16 * k, 16)) for name in ("src0", "src1")]
-            value = b.ffma("f32", *pair, value)
+            value = b.ffma("f32", pair[0], pair[1], value)
         return lane_program(form, scale_and_clamp(form, "f32", value), approximate=True)
     signed = kind[0] == "i"
     width = 32 // number

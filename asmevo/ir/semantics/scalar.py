@@ -66,7 +66,8 @@ _LOGIC: dict[str, _Binary] = {
     "nor": lambda a, c: b.not_(b.or_(a, c)),
     "xnor": lambda a, c: b.not_(b.xor(a, c)),
 }
-_EXEC_LOGIC: dict[str, _Binary] = _LOGIC | {
+_EXEC_LOGIC: dict[str, _Binary] = {
+    **_LOGIC,
     "andn1": lambda a, c: b.and_(b.not_(a), c),
     "orn1": lambda a, c: b.or_(b.not_(a), c),
 }

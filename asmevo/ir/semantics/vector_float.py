@@ -27,7 +27,8 @@ from asmevo.ir.semantics.modifiers import float_const, float_program, lane_progr
 
 FRACTION = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
 _IEEE = 9
-_FloatOp = Callable[..., Expr]
+_Two = Callable[[str, Expr, Expr], Expr]
+_Three = Callable[[str, Expr, Expr, Expr], Expr]
 
 
 def infinity(fmt: str) -> int:
@@ -86,11 +87,15 @@ def _mad(fmt: str, x: Expr, y: Expr, z: Expr) -> Expr:
     return b.fadd(fmt, b.fmul(fmt, x, y), z)
 
 
-def _unary(op: Op) -> _FloatOp:
-    return lambda fmt, x: b.fop(op, fmt, x)
-
-
-_OPS: dict[str, _FloatOp] = {
+_ONE: dict[str, Op] = {
+    "floor": Op.FFLOOR,
+    "ceil": Op.FCEIL,
+    "trunc": Op.FTRUNC,
+    "rndne": Op.FRNDNE,
+    "fract": Op.FRACT,
+    "frexp_mant": Op.FREXP_MANT,
+}
+_TWO: dict[str, _Two] = {
     "add": b.fadd,
     "sub": lambda fmt, x, y: b.fadd(fmt, x, b.fneg(y)),
     "subrev": lambda fmt, x, y: b.fadd(fmt, y, b.fneg(x)),
@@ -98,6 +103,8 @@ _OPS: dict[str, _FloatOp] = {
     "mul_legacy": _legacy_mul,
     "min": minimum,
     "max": maximum,
+}
+_THREE: dict[str, _Three] = {
     "min3": _min3,
     "max3": _max3,
     "med3": _med3,
@@ -105,12 +112,6 @@ _OPS: dict[str, _FloatOp] = {
     "fma_legacy": b.ffma,
     "mad": _mad,
     "mad_legacy": _mad,
-    "floor": _unary(Op.FFLOOR),
-    "ceil": _unary(Op.FCEIL),
-    "trunc": _unary(Op.FTRUNC),
-    "rndne": _unary(Op.FRNDNE),
-    "fract": _unary(Op.FRACT),
-    "frexp_mant": _unary(Op.FREXP_MANT),
 }
 _APPROXIMATE: dict[str, Op] = {
     "rcp": Op.FRCP,
@@ -124,8 +125,8 @@ _APPROXIMATE: dict[str, Op] = {
     "sin": Op.FSIN,
     "cos": Op.FCOS,
 }
-_ACCUMULATING = {"fmac": b.ffma, "mac": _mad}
-_WITH_LITERAL = {"fmamk": b.ffma, "fmaak": b.ffma, "madmk": _mad, "madak": _mad}
+_ACCUMULATING: dict[str, _Three] = {"fmac": b.ffma, "mac": _mad}
+_WITH_LITERAL: dict[str, _Three] = {"fmamk": b.ffma, "fmaak": b.ffma, "madmk": _mad, "madak": _mad}
 
 
 def _sources(form: Form, fmt: str) -> list[Expr]:
@@ -205,9 +206,13 @@ def _div_scale(form: Form, fmt: str) -> Program:
 
 
 def _div_fmas(form: Form, fmt: str) -> Program:
-    value = b.ffma(fmt, *_sources(form, fmt))
-    factor = b.const(32, {"f32": 32, "f64": 64}[fmt])
-    scaled = b.fldexp(fmt, value, factor)
+    """Undo div_scale: a quotient above 1 was scaled down, one below scaled up."""
+    # Guides of this family print 2^32 for all, which does not fit what div_scale does; this rule is that of later guides.
+    x, y, z = _sources(form, fmt)
+    value = b.ffma(fmt, x, y, z)
+    step, bias = {"f32": (64, 127), "f64": (128, 1023)}[fmt]
+    above = b.ult(b.const(32, bias), _exponent(fmt, z))
+    scaled = b.fldexp(fmt, value, b.ite(above, b.const(32, step), b.const(32, -step)))
     return float_program(form, fmt, b.ite(b.lane_bit(b.special("vcc")), scaled, value))
 
 
@@ -217,18 +222,23 @@ def program(form: Form) -> Program | None:
     if fmt not in ("f16", "f32", "f64"):
         return None
     bits = b.FLOAT_BITS[fmt]
-    if stem in _OPS:
-        return float_program(form, fmt, _OPS[stem](fmt, *_sources(form, fmt)))
+    if stem in _ONE:
+        return float_program(form, fmt, b.fop(_ONE[stem], fmt, *_sources(form, fmt)))
+    if stem in _TWO:
+        return float_program(form, fmt, _TWO[stem](fmt, *_sources(form, fmt)))
+    if stem in _THREE:
+        return float_program(form, fmt, _THREE[stem](fmt, *_sources(form, fmt)))
     if stem in _APPROXIMATE:
         return float_program(form, fmt, b.fop(_APPROXIMATE[stem], fmt, *_sources(form, fmt)), approximate=True)
     if stem in _ACCUMULATING:
+        x, y = _sources(form, fmt)
         before = b.extract(b.old("vdst", max(bits, 32)), 0, bits)
-        return float_program(form, fmt, _ACCUMULATING[stem](fmt, *_sources(form, fmt), before))
+        return float_program(form, fmt, _ACCUMULATING[stem](fmt, x, y, before))
     if stem in _WITH_LITERAL:
         x, y = _sources(form, fmt)
         literal = b.src("imm32", bits)
-        last = (literal, y) if stem.endswith("mk") else (y, literal)
-        return float_program(form, fmt, _WITH_LITERAL[stem](fmt, x, *last))
+        second, third = (literal, y) if stem.endswith("mk") else (y, literal)
+        return float_program(form, fmt, _WITH_LITERAL[stem](fmt, x, second, third))
     if stem == "ldexp":
         amount = b.sext(source(form, "src1", 16), 32) if fmt == "f16" else source(form, "src1")
         return float_program(form, fmt, b.fldexp(fmt, source(form, "src0", bits), amount))

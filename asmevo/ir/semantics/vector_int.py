@@ -13,7 +13,9 @@ from asmevo.ir.semantics.form import Form
 from asmevo.ir.semantics.modifiers import lane_program, source
 from asmevo.ir.semantics.scalar import bit_field, sign_run
 
-_Op = Callable[..., Expr]
+_Unary = Callable[[Expr], Expr]
+_Binary = Callable[[Expr, Expr], Expr]
+_Ternary = Callable[[Expr, Expr, Expr], Expr]
 
 
 def _mask(value: Expr, bits: int) -> Expr:
@@ -115,7 +117,7 @@ def _mul_high(x: Expr, y: Expr, *, signed: bool, bits: int = 32) -> Expr:
     return b.extract(b.mul(*wide), 32, 32)
 
 
-_OPS32: dict[str, _Op] = {
+_ONE_32: dict[str, _Unary] = {
     "v_mov_b32": lambda x: x,
     "v_accvgpr_read_b32": lambda x: x,
     "v_accvgpr_write_b32": lambda x: x,
@@ -125,6 +127,8 @@ _OPS32: dict[str, _Op] = {
     "v_ffbh_u32": lambda x: _first(x, b.clz(x)),
     "v_ffbl_b32": lambda x: _first(x, b.ctz(x)),
     "v_ffbh_i32": sign_run,
+}
+_TWO_32: dict[str, _Binary] = {
     "v_and_b32": b.and_,
     "v_or_b32": b.or_,
     "v_xor_b32": b.xor,
@@ -149,6 +153,8 @@ _OPS32: dict[str, _Op] = {
     "v_bcnt_u32_b32": lambda x, y: b.add(b.popcount(x), y),
     "v_mbcnt_lo_u32_b32": lambda x, y: b.add(b.popcount(b.and_(x, _low_lanes(0))), y),
     "v_mbcnt_hi_u32_b32": lambda x, y: b.add(b.popcount(b.and_(x, _low_lanes(1))), y),
+}
+_THREE_32: dict[str, _Ternary] = {
     "v_add3_u32": lambda x, y, z: b.add(b.add(x, y), z),
     "v_add_lshl_u32": lambda x, y, z: b.shl(b.add(x, y), _mask(z, 32)),
     "v_lshl_add_u32": lambda x, y, z: b.add(b.shl(x, _mask(y, 32)), z),
@@ -177,16 +183,15 @@ _OPS32: dict[str, _Op] = {
     "v_msad_u8": lambda x, y, z: _sad(x, y, z, width=8, masked=True),
     "v_lerp_u8": _lerp,
 }
-"""32-bit sources in printed order to a 32-bit result."""
 
-_CLAMPED32: dict[str, tuple[_Op, bool]] = {
+_CLAMPED32: dict[str, tuple[_Binary, bool]] = {
     "v_add_u32": (b.add, False),
     "v_sub_u32": (b.sub, False),
     "v_subrev_u32": (lambda x, y: b.sub(y, x), False),
     "v_add_i32": (b.add, True),
     "v_sub_i32": (b.sub, True),
 }
-_CLAMPED16: dict[str, tuple[_Op, bool]] = {
+_CLAMPED16: dict[str, tuple[_Binary, bool]] = {
     "v_add_u16": (b.add, False),
     "v_sub_u16": (b.sub, False),
     "v_subrev_u16": (lambda x, y: b.sub(y, x), False),
@@ -204,7 +209,7 @@ def saturate(wide: Expr, bits: int, *, signed: bool) -> Expr:
     return b.extract(inside, 0, bits)
 
 
-def clamped(form: Form, op: _Op, x: Expr, y: Expr, *, signed: bool) -> Expr:
+def clamped(form: Form, op: _Binary, x: Expr, y: Expr, *, signed: bool) -> Expr:
     """`op` of two values, saturated when the instruction says clamp."""
     if not form.modifier("clamp"):
         return op(x, y)
@@ -212,7 +217,7 @@ def clamped(form: Form, op: _Op, x: Expr, y: Expr, *, signed: bool) -> Expr:
     return saturate(op(b.extend(x, bits + 2, signed=signed), b.extend(y, bits + 2, signed=signed)), bits, signed=signed)
 
 
-_OPS16: dict[str, _Op] = {
+_TWO_16: dict[str, _Binary] = {
     "v_mul_lo_u16": b.mul,
     "v_lshlrev_b16": lambda x, y: b.shl(y, _mask(x, 16)),
     "v_lshrrev_b16": lambda x, y: b.lshr(y, _mask(x, 16)),
@@ -221,6 +226,8 @@ _OPS16: dict[str, _Op] = {
     "v_max_u16": lambda x, y: _minmax(x, y, signed=False, largest=True),
     "v_min_i16": lambda x, y: _minmax(x, y, signed=True, largest=False),
     "v_min_u16": lambda x, y: _minmax(x, y, signed=False, largest=False),
+}
+_THREE_16: dict[str, _Ternary] = {
     "v_mad_u16": lambda x, y, z: b.add(b.mul(x, y), z),
     "v_mad_i16": lambda x, y, z: b.add(b.mul(x, y), z),
     "v_mad_legacy_u16": lambda x, y, z: b.add(b.mul(x, y), z),
@@ -235,8 +242,20 @@ _OPS16: dict[str, _Op] = {
 _MAYBE_CLAMPED = ("v_mad_", "v_mul_hi_", "v_mul_i32", "v_mul_u32")
 
 
-def _sources(form: Form) -> list[str]:
-    return [spec.name for spec in form.definition.operands if spec.name in ("src0", "src1", "src2")]
+def _plain(form: Form) -> Expr | None:
+    """The result of an operation on whole sources; None when the opcode is no such operation."""
+    name = form.name
+    if name in _ONE_32:
+        return _ONE_32[name](source(form, "src0"))
+    if name in _TWO_32:
+        return _TWO_32[name](source(form, "src0"), source(form, "src1"))
+    if name in _THREE_32:
+        return _THREE_32[name](source(form, "src0"), source(form, "src1"), source(form, "src2"))
+    if name in _TWO_16:
+        return _TWO_16[name](source(form, "src0", 16), source(form, "src1", 16))
+    if name in _THREE_16:
+        return _THREE_16[name](*(source(form, s, 16) for s in ("src0", "src1", "src2")))
+    return None
 
 
 def _carry(form: Form) -> Program:
@@ -311,15 +330,14 @@ def program(form: Form) -> Program | None:
         op, signed = (_CLAMPED32 if bits == 32 else _CLAMPED16)[name]
         x, y = (source(form, s, bits) for s in ("src0", "src1"))
         return lane_program(form, clamped(form, op, x, y, signed=signed))
-    if name in _OPS32:
-        return lane_program(form, _OPS32[name](*(source(form, s) for s in _sources(form))))
-    if name in _OPS16:
-        return lane_program(form, _OPS16[name](*(source(form, s, 16) for s in _sources(form))))
+    plain = _plain(form)
+    if plain is not None:
+        return lane_program(form, plain)
     if name == "v_cndmask_b32":
         x, y = (source(form, s) for s in ("src0", "src1"))
         return lane_program(form, b.ite(b.lane_bit(b.src("src2", 64)), y, x))
     if name == "v_swap_b32":
-        return lane_program(form, b.src("src0", 32), Write("src0", b.src("vdst", 32)))
+        return lane_program(form, b.src("src0", 32), Write("src0", b.old("vdst", 32)))
     if "_co_u32" in name:
         return _carry(form)
     return _wide(form) or _mixed(form)

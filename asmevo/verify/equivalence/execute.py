@@ -27,6 +27,9 @@ NO_EFFECT = frozenset({"s_setprio", "s_sleep", "s_incperflevel", "s_decperflevel
 """Instructions that change only when things happen."""
 
 _KEPT_OLD = frozenset({Extend.D16_LO, Extend.D16_HI, Extend.D16_LO_SIGN, Extend.D16_HI_SIGN})
+_UNSETTLED = frozenset({"v_pack_b32_f16"})
+"""Vector moves of floats that may also flush denormals and quiet NaNs by MODE: sources disagree."""
+
 _QUIET = frozenset({IssueClass.WAIT, IssueClass.NOP})
 _STATEFUL = (
     *("s_setvskip", "s_set_gpr_idx", "s_setreg", "s_getreg", "s_getpc", "s_mem"),
@@ -233,6 +236,9 @@ class Executor:
         if unit >= VGPR0:
             if context is None or value.bits != 32 * count:
                 raise UnmodelledError(f"{i.mnemonic}: {value.bits} bits written to {count} vector registers")
+            if i.definition is not None and i.definition.mnemonic in _UNSETTLED:
+                args = (value, self.machine.unit(MODE))
+                value = self._n.table.node("unsettled", value.bits, args, i.definition.mnemonic)
             guard = context if enable is None else self._n.both(context, enable)
             self.machine.write(unit, value, guard)
             return

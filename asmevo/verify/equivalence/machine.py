@@ -7,7 +7,7 @@ Owns reading and writing registers, EXEC included. A VGPR is a lane function; a 
 from __future__ import annotations
 
 from asmevo.ir.registers import EXEC, EXECZ, M0, MODE, SCC, VCC, VCCZ, VGPR0
-from asmevo.verify.equivalence.normal import Normaliser, holds
+from asmevo.verify.equivalence.normal import Normaliser
 from asmevo.verify.equivalence.terms import Term
 
 SPECIALS = {"exec": (EXEC, 2), "vcc": (VCC, 2), "m0": (M0, 1), "mode": (MODE, 1), "scc": (SCC, 1)}
@@ -97,3 +97,32 @@ def _unseen(old: Term, guard: Term) -> Term:
     while old.op == "ite" and holds(old.args[0], guard):
         old = old.args[2]
     return old
+
+
+def holds(context: Term, condition: Term) -> bool | None:
+    """Whether `condition` holds or fails wherever `context` holds; None when that is not plain from their shape."""
+    facts = set(context.args) if context.op == "and" else {context}
+    if context.op == "and":
+        facts.add(context)
+    return _decide(facts, condition)
+
+
+def _decide(facts: set[Term], condition: Term) -> bool | None:
+    if condition in facts:
+        return True
+    if condition.op == "const":
+        return bool(condition.value)
+    if condition.op == "not":
+        inner = _decide(facts, condition.args[0])
+        return None if inner is None else not inner
+    for fact in facts:
+        if fact.op == "not" and fact.args[0] is condition:
+            return False
+    if condition.op in ("and", "or"):
+        absorbing = condition.op == "or"
+        parts = [_decide(facts, arg) for arg in condition.args]
+        if absorbing in parts:
+            return absorbing
+        if all(part is (not absorbing) for part in parts):
+            return not absorbing
+    return None

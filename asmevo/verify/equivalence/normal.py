@@ -62,35 +62,6 @@ class Normaliser:
         return _ballot(self, 64, (body,), None)
 
 
-def holds(context: Term, condition: Term) -> bool | None:
-    """Whether `condition` holds or fails wherever `context` holds; None when that is not plain from their shape."""
-    facts = set(context.args) if context.op == "and" else {context}
-    if context.op == "and":
-        facts.add(context)
-    return _decide(facts, condition)
-
-
-def _decide(facts: set[Term], condition: Term) -> bool | None:
-    if condition in facts:
-        return True
-    if condition.op == "const":
-        return bool(condition.value)
-    if condition.op == "not":
-        inner = _decide(facts, condition.args[0])
-        return None if inner is None else not inner
-    for fact in facts:
-        if fact.op == "not" and fact.args[0] is condition:
-            return False
-    if condition.op in ("and", "or"):
-        absorbing = condition.op == "or"
-        parts = [_decide(facts, arg) for arg in condition.args]
-        if absorbing in parts:
-            return absorbing
-        if all(part is (not absorbing) for part in parts):
-            return not absorbing
-    return None
-
-
 # Linear form ---------------------------------------------------------------------------------------------------------------
 
 

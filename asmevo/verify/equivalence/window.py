@@ -22,6 +22,7 @@ from asmevo.ir.isa.model import IssueClass
 from asmevo.ir.registers import UNIT_COUNT, VGPR0, unit_name, units
 from asmevo.verify.equivalence.evaluate import Evaluator
 from asmevo.verify.equivalence.execute import Executor, Programs, UnmodelledError, refusal
+from asmevo.verify.equivalence.floats import EXACT, confirm
 from asmevo.verify.equivalence.machine import Machine
 from asmevo.verify.equivalence.normal import Normaliser
 from asmevo.verify.equivalence.solver import Prover
@@ -260,33 +261,44 @@ def _mask(numbers: set[int]) -> int:
 
 
 def _refute(place: str, a: Term, b: Term, states: Sequence[Evaluator]) -> Verdict | None:
-    """REFUTED or UNKNOWN when some state tells the terms apart; None when none does."""
+    """Return REFUTED or UNKNOWN when some state tells the terms apart; None when none does."""
     for state in states:
         lane = state.difference(a, b)
         if lane is None:
             continue
-        if not _only_inputs(a, b):
-            return _unknown(f"{place}: differs where operations that are not interpreted may differ")
-        x, y = (value[lane % len(value)] for value in (state.value(a), state.value(b)))
-        where = f"{place} lane {lane}" if a.varying or b.varying else place
-        entry = ", ".join(f"{name}={value:#x}" for name, value in _inputs(a, b, state, lane))
-        counterexample = Counterexample(where, f"{x:#x}", f"{y:#x}", f"for the entry state {entry}")
-        reason = f"{where} is {x:#x} before and {y:#x} after the edit"
-        return Verdict(Outcome.REFUTED, (Basis("z3", Outcome.REFUTED, reason, ASSUMPTIONS),), counterexample, reason)
+        others = _not_inputs(a, b)
+        if others is not None and not others:
+            return _refuted(place, a, b, state, lane)
+        if others is not None and others <= EXACT.keys():
+            found = confirm(a, b, range(_STATES))
+            if found is not None:
+                return _refuted(place, a, b, *found)
+        return _unknown(f"{place}: differs where operations that are not interpreted may differ")
     return None
 
 
-def _only_inputs(a: Term, b: Term) -> bool:
-    """Whether both terms rest on interpreted operations and, at most, the same values loaded from the entry memory.
+def _refuted(place: str, a: Term, b: Term, state: Evaluator, lane: int) -> Verdict:
+    x, y = (value[lane % len(value)] for value in (state.value(a), state.value(b)))
+    where = f"{place} lane {lane}" if a.varying or b.varying else place
+    entry = ", ".join(f"{name}={value:#x}" for name, value in _inputs(a, b, state, lane))
+    counterexample = Counterexample(where, f"{x:#x}", f"{y:#x}", f"for the entry state {entry}")
+    reason = f"{where} is {x:#x} before and {y:#x} after the edit"
+    return Verdict(Outcome.REFUTED, (Basis("z3", Outcome.REFUTED, reason, ASSUMPTIONS),), counterexample, reason)
 
-    Loads from one address by different instructions may overlap, so they are not free inputs.
+
+def _not_inputs(a: Term, b: Term) -> set[str] | None:
+    """Return the uninterpreted operations under the terms, loads from the entry memory aside; None if those are no inputs.
+
+    The terms must rest on the same loads, and loads from one address by different instructions may overlap: those are not free.
     """
     left, right = set(opaque((a,))), set(opaque((b,)))
-    loads = [t for t in left if t.op != "memory"]
-    if left != right or not all(_is_entry_load(t) for t in loads):
-        return False
+    loads = {t for t in left if _is_entry_load(t)}
+    if loads != {t for t in right if _is_entry_load(t)}:
+        return None
     forms = {(t.args, cast("tuple[Hashable, int]", t.attr)[0]) for t in loads}
-    return len(forms) == len({args for args, _ in forms})
+    if len(forms) != len({args for args, _ in forms}):
+        return None
+    return {t.op for t in (left | right) - loads if t.op != "memory"}
 
 
 def _is_entry_load(term: Term) -> bool:

@@ -99,7 +99,7 @@ def test_a_hazard_crosses_a_back_edge():
     exit:
         s_endpgm
     """
-    assert state(text).required_states("loop", 0) == Missing(llvm=6, physical=6)
+    assert state(text).required_states("loop", 0) == Missing(llvm=6, physical=3)
 
 
 def test_the_nearest_path_decides():

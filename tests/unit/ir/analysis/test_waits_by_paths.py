@@ -4,6 +4,7 @@ import random
 from dataclasses import replace
 
 import pytest
+
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.analysis.waits import WaitNeeds, WaitState
 from asmevo.ir.effects import effects

@@ -28,6 +28,7 @@ def test_each_target_has_its_own_rows():
     assert "trans-valu" in names["gfx942"]
     assert "trans-valu" not in names["gfx90a"]
     assert "valu-permlane" in names["gfx950"]
+    assert all(len(found) == len(rules_for(target)) for target, found in names.items())
     assert rules_for("gfx942:sramecc+:xnack-") == rules_for("gfx942")
 
 

@@ -36,7 +36,9 @@ def program(text: str) -> Program:
     return found
 
 
-def run(text: str, *values: Value, special: dict[str, int] | None = None, old: dict[str, Value] | None = None) -> dict[str, Value]:
+def run(
+    text: str, *values: Value, special: dict[str, int] | None = None, old: dict[str, Value] | None = None
+) -> dict[str, Value]:
     """Evaluates an instruction with source values in printed order; constants of the text need none."""
     i = parse_line(text)
     assert i.definition is not None
@@ -161,7 +163,11 @@ def test_scalar_values(text: str, values: tuple[int, ...], expected: int) -> Non
         ("v_cvt_u32_f32_e32 v0, v1", (bits(1e20),), 0xFFFFFFFF),
         ("v_cvt_f32_ubyte1_e32 v0, v1", (0x1234,), bits(18.0)),
         ("v_cvt_off_f32_i4_e32 v0, v1", (0x8,), bits(-0.5)),
-        ("v_pk_mul_f32 v[0:1], v[2:3], v[4:5] op_sel_hi:[1,0]", (bits(3.0) << 32 | bits(2.0), bits(5.0)), bits(15.0) << 32 | bits(10.0)),
+        (
+            "v_pk_mul_f32 v[0:1], v[2:3], v[4:5] op_sel_hi:[1,0]",
+            (bits(3.0) << 32 | bits(2.0), bits(5.0)),
+            bits(15.0) << 32 | bits(10.0),
+        ),
         ("v_pk_fma_f16 v0, v1, v2, v3", (0x40003C00, 0x40003C00, 0x3C003C00), 0x45004000),
         ("v_pk_mov_b32 v[0:1], v[2:3], v[4:5] op_sel:[1,0]", (0x2222222211111111, 0x4444444433333333), 0x3333333322222222),
         ("v_fma_mix_f32 v0, v1, v2, v3 op_sel_hi:[1,0,0]", (0x3C00, bits(2.0), bits(0.5)), bits(2.5)),
@@ -170,7 +176,11 @@ def test_scalar_values(text: str, values: tuple[int, ...], expected: int) -> Non
         ("v_cvt_f32_fp8_e32 v0, v1", (0x40,), bits(1.0)),
         ("v_cvt_f32_fp8_e32 v0, v1", (0x80,), 0x7FC00000),
         ("v_cvt_f32_bf8_e32 v0, v1", (0x01,), bits(2.0**-17)),
-        ("v_lshlrev_b32_sdwa v0, v1, v2 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:DWORD src1_sel:WORD_1", (4, 0x12345678), 0x12340),
+        (
+            "v_lshlrev_b32_sdwa v0, v1, v2 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:DWORD src1_sel:WORD_1",
+            (4, 0x12345678),
+            0x12340,
+        ),
     ],
 )
 def test_vector_values(text: str, values: tuple[int, ...], expected: int) -> None:
@@ -194,7 +204,9 @@ def test_signalling_nan_wins_a_maximum_under_ieee() -> None:
 def test_fp8_rounds_to_even_and_overflows_to_nan() -> None:
     def packed(low: float, high: float, mode: int = 0) -> int:
         before: dict[str, Value] = {"vdst": 0xAAAA0000}
-        return lane0(run("v_cvt_pk_fp8_f32 v0, v1, v2", bits(low), bits(high), special={"mode": mode | DENORMALS}, old=before)["vdst"])
+        return lane0(
+            run("v_cvt_pk_fp8_f32 v0, v1, v2", bits(low), bits(high), special={"mode": mode | DENORMALS}, old=before)["vdst"]
+        )
 
     assert packed(1.0, -2.0) == 0xAAAAC840
     assert packed(1.0625, 1.1875) == 0xAAAA4240
@@ -220,7 +232,15 @@ def test_compare_is_a_ballot_of_active_lanes() -> None:
 
 
 def test_compare_class_tells_signalling_from_quiet() -> None:
-    for pattern, bit in ((0x7F800001, 0), (0x7FC00000, 1), (0xFF800000, 2), (bits(-1.0), 3), (0x80000001, 4), (0x80000000, 5), (0, 6)):
+    for pattern, bit in (
+        (0x7F800001, 0),
+        (0x7FC00000, 1),
+        (0xFF800000, 2),
+        (bits(-1.0), 3),
+        (0x80000001, 4),
+        (0x80000000, 5),
+        (0, 6),
+    ):
         assert run("v_cmp_class_f32_e64 s[0:1], v0, v1", pattern, 1 << bit)["sdst"] == ALL
         assert run("v_cmp_class_f32_e64 s[0:1], v0, v1", pattern, 1023 & ~(1 << bit))["sdst"] == 0
 
@@ -256,7 +276,12 @@ def test_dpp_skips_lanes_whose_source_is_inactive() -> None:
     lanes = np.arange(64, dtype=np.uint64)
     state = {"exec": ALL & ~2}
     plain = run("v_mov_b32_dpp v0, v1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf", lanes, special=state, old={"vdst": 9})
-    zero = run("v_mov_b32_dpp v0, v1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf bound_ctrl:1", lanes, special=state, old={"vdst": 9})
+    zero = run(
+        "v_mov_b32_dpp v0, v1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf bound_ctrl:1",
+        lanes,
+        special=state,
+        old={"vdst": 9},
+    )
     assert (lane0(plain["vdst"]), lane0(zero["vdst"])) == (9, 0)
 
 
@@ -265,7 +290,9 @@ def test_cross_lane() -> None:
     assert run("v_readfirstlane_b32 s0, v1", lanes, special={"exec": 0b11000})["sdst"] == 3
     assert run("v_readfirstlane_b32 s0, v1", lanes, special={"exec": 0})["sdst"] == 0
     assert run("v_readlane_b32 s0, v1, 70", lanes)["sdst"] == 6
-    moved = run("ds_bpermute_b32 v0, v1, v2", 4 * lanes + np.uint64(4), lanes + np.uint64(100), special={"exec": ALL & ~4})["vdst"]
+    moved = run("ds_bpermute_b32 v0, v1, v2", 4 * lanes + np.uint64(4), lanes + np.uint64(100), special={"exec": ALL & ~4})[
+        "vdst"
+    ]
     assert isinstance(moved, np.ndarray)
     assert [int(moved[n]) for n in (0, 1, 63)] == [101, 0, 100]
     swapped = run("ds_swizzle_b32 v0, v1 offset:0x401f", lanes)["vdst"]
@@ -276,7 +303,7 @@ def test_cross_lane() -> None:
     assert [int(counted[n]) for n in (0, 32, 63)] == [32, 32, 63]
 
 
-@given(st.floats(2.0**-40, 2.0**40, width=32), st.floats(2.0**-40, 2.0**40, width=32))
+@given(st.floats(2.0**-120, 2.0**127, width=32), st.floats(2.0**-120, 2.0**127, width=32))
 @settings(max_examples=40, deadline=None)
 def test_division_sequence_is_correctly_rounded(a: float, b: float) -> None:
     x, y = bits(a), bits(b)
@@ -298,8 +325,10 @@ def test_division_sequence_is_correctly_rounded(a: float, b: float) -> None:
     q = lane0(run("v_div_fmas_f32 v0, v1, v2, v3", rest, r, q, special={"vcc": vcc})["vdst"])
     result = lane0(run("v_div_fixup_f32 v0, v1, v2, v3", q, y, x)["vdst"])
     real = struct.unpack("<f", struct.pack("<I", result))[0]
-    with np.errstate(over="ignore"):
-        assert real == float(np.float32(a) / np.float32(b))
+    with np.errstate(over="ignore", under="ignore"):
+        expected = float(np.float32(a) / np.float32(b))
+    # A denormal quotient is rounded twice, by the last step and by its scaling.
+    assert real == expected or (expected < 2.0**-126 and abs(real - expected) <= 2.0**-149)
 
 
 def test_saveexec_and_conditional_moves() -> None:
@@ -325,9 +354,13 @@ def test_memory_programs() -> None:
     pair = program("ds_write2st64_b64 v0, v[2:3], v[4:5] offset0:1 offset1:2").memory
     assert pair is not None
     assert (pair.bytes, pair.data, pair.dest) == (8, ("data0", "data1"), None)
-    places = addresses(program("ds_read2st64_b64 v[0:3], v4 offset0:1 offset1:2"), {"addr": 16}, None, {"offset0": 1, "offset1": 2})
+    places = addresses(
+        program("ds_read2st64_b64 v[0:3], v4 offset0:1 offset1:2"), {"addr": 16}, None, {"offset0": 1, "offset1": 2}
+    )
     assert [int(p[0]) for p in places] == [16 + 512, 16 + 1024]
-    wide = addresses(program("global_load_dword v0, v1, s[2:3] offset:-4"), {"vaddr": 8, "saddr": 1 << 40}, None, {"offset": -4})
+    wide = addresses(
+        program("global_load_dword v0, v1, s[2:3] offset:-4"), {"vaddr": 8, "saddr": 1 << 40}, None, {"offset": -4}
+    )
     assert int(wide[0][0]) == (1 << 40) + 4
     half = program("buffer_load_short_d16_hi v0, v1, s[0:3], 0 offen").memory
     assert half is not None

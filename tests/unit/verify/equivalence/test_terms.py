@@ -7,7 +7,8 @@ import pytest
 import z3
 
 from asmevo.verify.equivalence.evaluate import Evaluator
-from asmevo.verify.equivalence.normal import Normaliser, holds
+from asmevo.verify.equivalence.machine import holds
+from asmevo.verify.equivalence.normal import Normaliser
 from asmevo.verify.equivalence.solver import Prover, _Encoder
 from asmevo.verify.equivalence.terms import Term
 

@@ -1,7 +1,7 @@
 import pytest
-from windows import judge, outcome
 
 from asmevo.verify.verdict import Outcome
+from windows import judge, outcome
 
 PROVED = [
     # reorders
@@ -103,8 +103,33 @@ def test_a_refutation_names_place_lane_and_values() -> None:
     assert int(found.after, 16) - int(found.before, 16) in (1, 1 - (1 << 32))
 
 
-def test_a_difference_that_rests_on_a_float_is_unknown_not_refuted() -> None:
-    assert outcome("v_mul_f32_e32 v0, 1.0, v1", "v_mov_b32_e32 v0, v1", "v0") is Outcome.UNKNOWN
+def test_a_difference_by_documented_float_bits_is_refuted() -> None:
+    assert outcome("v_add_f32_e64 v0, -v1, v2", "v_add_f32_e64 v0, v1, v2", "v0") is Outcome.REFUTED
+    assert outcome("v_fma_f32 v0, v1, v2, v3", "v_mul_f32_e32 v0, v1, v2\nv_add_f32_e32 v0, v0, v3", "v0") is Outcome.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("v_mul_f32_e32 v0, 1.0, v1", "v_mov_b32_e32 v0, v1"),  # differs for NaNs and flushed denormals only
+        ("v_rcp_f32_e32 v0, v1", "v_rcp_f32_e32 v0, v2"),  # bits are not published
+        ("v_max_f32_e32 v0, v1, v2", "v_max_f32_e32 v0, v2, v1"),
+        ("v_pack_b32_f16 v0, v1, v2", "v_and_b32_e32 v0, 0xffff, v1\nv_lshl_or_b32 v0, v2, 16, v0"),
+        ("v_accvgpr_write_b32 a0, v1\nv_accvgpr_read_b32 v0, a0", "v_accvgpr_write_b32 a0, v1\nv_mov_b32_e32 v0, v1"),
+    ],
+)
+def test_a_difference_that_rests_on_what_is_not_known_is_unknown(before: str, after: str) -> None:
+    assert outcome(before, after, "v0") is Outcome.UNKNOWN
+
+
+def test_equal_floats_in_other_order_are_not_refuted() -> None:
+    assert outcome("v_add_f32_e32 v0, v1, v2", "v_add_f32_e32 v0, v2, v1", "v0") is Outcome.UNKNOWN
+
+
+def test_overlapping_uniform_stores_keep_their_order() -> None:
+    head = "v_mov_b32_e32 v9, s0\nv_add_u32_e32 v8, 4, v9\n"
+    one, other = "ds_write_b64 v9, v[2:3]", "ds_write_b32 v8, v4"
+    assert outcome(f"{head}{one}\n{other}", f"{head}{other}\n{one}", "") is Outcome.UNKNOWN
 
 
 def test_the_verdict_says_that_waits_are_proved_elsewhere() -> None:
