@@ -37,7 +37,7 @@ lint: $(STAMP) ## Format and lint checks
 	$(BIN)/ruff check asmevo tests bench examples
 
 types: $(STAMP) ## Strict type check
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 imports: $(STAMP) ## Check that imports point one way
 	$(BIN)/lint-imports

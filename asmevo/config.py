@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -31,35 +31,39 @@ class _Strict(BaseModel):
 class VerifySettings(_Strict):
     """How hard edits are judged."""
 
-    level: Literal["none", "static", "smt", "emulate"] = Field("smt", description="static < smt < emulate (needs a launch)")
-    timeout_s: float = Field(5.0, gt=0, le=3600, description="z3 budget for one window, seconds")
-    seeds: int = Field(2, ge=1, le=1000, description="wave orders tried in strict emulation")
+    level: Literal["none", "static", "smt", "emulate"] = Field(
+        default="smt", description="static < smt < emulate (needs a launch)"
+    )
+    timeout_s: float = Field(default=5.0, gt=0, le=3600, description="z3 budget for one window, seconds")
+    seeds: int = Field(default=2, ge=1, le=1000, description="wave orders tried in strict emulation")
 
 
 class SearchSettings(_Strict):
     """The budget and seed of `optimize`."""
 
-    budget_s: float = Field(60.0, gt=0, description="wall time of the search, seconds")
-    attempts: int = Field(200, ge=0, description="most proposals tried")
-    seed: int = Field(0, ge=0, description="seed of every random choice")
-    windows: int = Field(4, ge=1, le=64, description="hot windows considered")
+    budget_s: float = Field(default=60.0, gt=0, description="wall time of the search, seconds")
+    attempts: int = Field(default=200, ge=0, description="most proposals tried")
+    seed: int = Field(default=0, ge=0, description="seed of every random choice")
+    windows: int = Field(default=4, ge=1, le=64, description="hot windows considered")
 
 
 class TimingSettings(_Strict):
     """The cycle model's machine."""
 
-    chip: Literal["mi300x"] = Field("mi300x", description="parameter set of the cycle model")
-    waves_per_simd: int | None = Field(None, ge=1, le=8, description="resident waves; by default what the launch's grid gives")
+    chip: Literal["mi300x"] = Field(default="mi300x", description="parameter set of the cycle model")
+    waves_per_simd: int | None = Field(
+        default=None, ge=1, le=8, description="resident waves; by default what the launch's grid gives"
+    )
 
 
 class Settings(_Strict):
     """Everything in asmevo.toml."""
 
     version: Literal[1] = 1
-    target: str | None = Field(None, description="refuse objects for another chip")
-    input: str | None = Field(None, description="code object, relative to the file")
-    launch: str | None = Field(None, description="launch file, relative to the file")
-    passes: str = Field("list-schedule,waitcnt-relax,nop-trim", description="pass pipeline, the same text as --passes")
+    target: str | None = Field(default=None, description="refuse objects for another chip")
+    input: str | None = Field(default=None, description="code object, relative to the file")
+    launch: str | None = Field(default=None, description="launch file, relative to the file")
+    passes: str = Field(default="list-schedule,waitcnt-relax,nop-trim", description="pass pipeline, the same text as --passes")
     verify: VerifySettings = Field(default_factory=lambda: VerifySettings())
     search: SearchSettings = Field(default_factory=lambda: SearchSettings())
     timing: TimingSettings = Field(default_factory=lambda: TimingSettings())
@@ -119,7 +123,7 @@ def _read(path: Path | None) -> tuple[str, dict[str, Any]]:
         fail("E0209", f"not valid TOML: {error}", Span(str(path), line, column, source=source))
 
 
-def _explain(error: ValidationError, text: str, path: Path | None, origins: Mapping[str, str]) -> Any:
+def _explain(error: ValidationError, text: str, path: Path | None, origins: Mapping[str, str]) -> NoReturn:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     span = (
@@ -129,9 +133,7 @@ def _explain(error: ValidationError, text: str, path: Path | None, origins: Mapp
         parent = first["loc"][:-1]
         model: type[BaseModel] = Settings
         for part in parent:
-            annotation = model.model_fields[str(part)].annotation
-            assert annotation is not None
-            model = annotation
+            model = cast("type[BaseModel]", model.model_fields[str(part)].annotation)
         names = list(model.model_fields)
         near = difflib.get_close_matches(str(first["loc"][-1]), names, n=1)
         where = f"known here: {', '.join(names)}"
@@ -157,16 +159,19 @@ def _locate(key: str, text: str, file: str) -> Span:
 def _leaves(tree: Mapping[str, Any], prefix: str = "") -> list[str]:
     keys: list[str] = []
     for name, value in tree.items():
-        keys += _leaves(value, f"{prefix}{name}.") if isinstance(value, Mapping) else [f"{prefix}{name}"]
+        keys += (
+            _leaves(cast("Mapping[str, Any]", value), f"{prefix}{name}.") if isinstance(value, dict) else [f"{prefix}{name}"]
+        )
     return keys
 
 
 def _put(tree: dict[str, Any], key: str, value: Any) -> None:
     *sections, name = key.split(".")
     for section in sections:
-        tree = tree.setdefault(section, {})
-        if not isinstance(tree, dict):
+        inner: Any = tree.setdefault(section, {})
+        if not isinstance(inner, dict):
             fail("E0208", f"'{key}' names a setting inside '{section}', which is a value")
+        tree = cast("dict[str, Any]", inner)
     tree[name] = value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -109,9 +109,8 @@ def config(
             return Exit.DONE
         values = resolved.settings.model_dump()
         for key in sorted(resolved.origins):
-            value: object = values
+            value: Any = values
             for part in key.split("."):
-                assert isinstance(value, dict)
                 value = value[part]
             print(f"{key} = {value!r}  ({resolved.origins[key]})")
         return Exit.DONE

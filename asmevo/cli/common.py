@@ -96,7 +96,7 @@ def load_source(path: Path) -> Kernel:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        fail("E0107", f"cannot read '{path}': {error}", Span(str(path)))
+        fail("E0113", f"cannot read '{path}': {error}", Span(str(path)))
     kernel = parse_source(text, str(path))
     if findings := verify_kernel(kernel):
         raise DiagnosticError(*(Diagnostic(f.code, f.message, f.instruction.span or Span(str(path))) for f in findings))

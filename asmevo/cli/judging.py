@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from asmevo.cli.common import Exit, Format, guarded, load_kernel, show_verdict, verdict_exit
 from asmevo.cli.objects import Input, KernelName, OutputFormat, Trace
 from asmevo.diagnostics import fail, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from asmevo.backend.launch import Buffer, Bytes
 
 LaunchFile = Annotated[Path | None, typer.Option("--launch", help="Launch file (TOML).")]
 
@@ -89,7 +94,7 @@ def emulate(
             fail("E0208", f"unknown mode '{mode}'", help="use strict or fast")
         _, ir = load_kernel(input, kernel)
         faulty = False
-        records: list[dict[str, object]] = []
+        records: list[dict[str, Any]] = []
         for dispatch in load_launches(launch, ir):
             result = run(ir, dispatch, mode=mode, seed=seed)
             faulty |= bool(result.faults)
@@ -115,8 +120,7 @@ def emulate(
             print(json.dumps(records, indent=2))
         else:
             for record in records:
-                faults = record["faults"]
-                assert isinstance(faults, list)
+                faults: list[dict[str, Any]] = record["faults"]
                 state = "clean" if not faults else f"{len(faults)} fault(s)"
                 print(f"{printable(str(record['launch']))}: {record['wave_instructions']} wave-instructions, {mode}: {state}")
                 for fault in faults:
@@ -127,15 +131,14 @@ def emulate(
     raise typer.Exit(guarded(body, show_traceback=traceback))
 
 
-def _save(path: Path, buffers: object, data: object) -> None:
+def _save(path: Path, buffers: Sequence[Buffer], data: Sequence[Bytes]) -> None:
     import io
-    from typing import Any, cast
 
     import numpy as np
 
     from asmevo.atomic import write_atomically
 
     stream = io.BytesIO()
-    named = {b.name: d for b, d in zip(cast("Any", buffers), cast("Any", data), strict=True)}
+    named = {b.name: d for b, d in zip(buffers, data, strict=True)}
     np.savez_compressed(stream, allow_pickle=False, **named)
     write_atomically(path, stream.getvalue())

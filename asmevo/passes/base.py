@@ -9,14 +9,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
 
 from asmevo.diagnostics import Span
-from asmevo.ir.analysis.manager import AnalysisManager
+from asmevo.ir.analysis.manager import Analysis, AnalysisManager
 from asmevo.ir.kernel import Kernel
 from asmevo.ir.rewriter import Rewriter
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Analysis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ def options_of(pass_type: type[Any]) -> tuple[OptionInfo, ...]:
     return tuple(
         OptionInfo(
             name=f.name.replace("_", "-"),
-            kind=type(f.default),
-            default=f.default,
+            kind=cast("type", type(f.default)),
+            default=cast("Any", f.default),
             help=f.metadata["help"],
             unit=f.metadata["unit"],
             ge=f.metadata["ge"],

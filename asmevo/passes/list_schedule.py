@@ -15,6 +15,7 @@ from asmevo.passes.base import PassContext, PassResult, option
 from asmevo.passes.regions import RegionGraph, regions_of, reordered
 from asmevo.passes.registry import register_pass
 
+
 @register_pass
 @dataclass(frozen=True, slots=True)
 class ListSchedule:
@@ -22,7 +23,8 @@ class ListSchedule:
 
     Rewrite:  load a; use a; work --> load a; work; wait; use a
     Legality: every dependence (registers, implicit registers, memory) and the order of memory operations of one wait counter
-        are kept; waits and wait states are made anew for the new order, and at the region's end no more is outstanding than before.
+        are kept; waits and wait states are made anew for the new order, and at barriers and at the region's end no more is
+        outstanding than before.
     Preserves: register assignment, control flow, memory order.
     Targets: gfx90a, gfx942, gfx950.
     Source: list scheduling by critical path; latencies from the cycle model's parameters (backend/timing).
@@ -68,7 +70,7 @@ class ListSchedule:
 def schedule_region(
     graph: RegionGraph, *, bias: float = 1.0, noise: float = 0.0, random_source: random.Random | None = None
 ) -> list[int]:
-    """A legal order of the graph's nodes: of those that can issue soonest, the one with the longest path of latencies behind it.
+    """A legal order of the graph's nodes: of those that can issue soonest, the one with the longest path behind it.
 
     `bias` 0 keeps the original order among ready nodes; `noise` perturbs each priority by up to that fraction.
     Complexity: nodes times ready nodes, plus edges.
@@ -134,7 +136,8 @@ def _heights(graph: RegionGraph, costs: Sequence[Timed]) -> list[int]:
     height = [0] * len(costs)
     for node in range(len(costs) - 1, -1, -1):
         height[node] = max(
-            (_edge_cycles(graph, costs, node, s) + height[s] for s in graph.successors[node]), default=_result_cycles(costs[node])
+            (_edge_cycles(graph, costs, node, s) + height[s] for s in graph.successors[node]),
+            default=_result_cycles(costs[node]),
         )
     return height
 

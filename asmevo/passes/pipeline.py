@@ -28,7 +28,7 @@ def parse_pipeline(text: str, origin: Span | None = None) -> tuple[KernelPass, .
     """
     start = origin or Span(file="--passes", line=1, column=1, source=text)
     try:
-        tree = _parser().parse(text)
+        tree = _parser().parse(text)  # pyright: ignore[reportUnknownMemberType]  lark leaves the text's type open
     except UnexpectedInput as error:
         column = error.column if error.column and error.column > 0 else len(text) + 1
         fail("E0202", "pipeline text is not understood here", _shift(start, column, 1), "write it as a,b{option=1},c")

@@ -2,12 +2,13 @@
 
 A region lies between fixed points (fences, branches, messages, mode changes, what is not understood). A barrier may lie inside:
 it orders memory, so that arithmetic may cross it and nothing that counts on a wait counter may. So may s_setprio, which orders
-nothing. Waits and nops inside it are not part of the order: they are taken out, and `reordered` puts back what the new order needs. Memory operations
-of one wait counter keep their order, so that a wait in a later block still means the same.
+nothing. Waits and nops inside are not part of the order: they are taken out, and `reordered` puts back what the new order
+needs. Memory operations of one wait counter keep their order, so that a wait in a later block still means the same.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -176,7 +177,7 @@ def _milestones(nodes: Sequence[Instruction]) -> list[tuple[int, int]]:
         for position, node in enumerate(nodes)
         if _sets_priority(node) or (node.definition is not None and node.definition.issue is IssueClass.BARRIER)
     ]
-    return list(zip(places, places[1:], strict=False))
+    return list(itertools.pairwise(places))
 
 
 def reordered(graph: RegionGraph, order: Sequence[int]) -> Kernel | None:

@@ -19,11 +19,9 @@ P = TypeVar("P", bound=type[Any])
 
 def register_pass(pass_type: P) -> P:
     """Checks that a class is a pass: a name in kebab case, a docstring with Rewrite and Legality, and a `run`."""
-    if not isinstance(pass_type, type):
-        raise TypeError(f"{pass_type!r} is no class")
     name = getattr(pass_type, "name", None)
     if not isinstance(name, str) or name != name.lower() or "_" in name:
-        raise TypeError(f"{pass_type.__name__}: a pass needs a kebab-case class attribute `name`")
+        raise TypeError(f"{getattr(pass_type, '__name__', pass_type)}: a pass needs a kebab-case class attribute `name`")
     document = pass_type.__doc__ or ""
     for section in ("Rewrite:", "Legality:", "Preserves:"):
         if section not in document:
@@ -35,7 +33,7 @@ def register_pass(pass_type: P) -> P:
 
 @lru_cache(maxsize=1)
 def available_passes() -> dict[str, type[KernelPass]]:
-    """Every pass by name, shipped ones first. Raises E0204 when a plugin takes a shipped name, is not a pass or does not load."""
+    """Every pass by name, shipped ones first. Raises E0204 when a plugin takes a shipped name, is no pass or does not load."""
     found: dict[str, type[KernelPass]] = {}
     for target in _SHIPPED:
         module, _, attribute = target.partition(":")

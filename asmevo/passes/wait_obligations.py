@@ -1,9 +1,9 @@
 """What a region's waits must guarantee whatever its order, and the waits that do.
 
 The same counter state enters the region as before; each instruction gets the weakest wait that completes what it touches; at
-the end, and at each barrier, no more is outstanding than the original order left there, so that every later wait still means what it
-meant and other waves see what they saw. Sharing that the
-original order had covered at an instruction (a store before a scoped atomic, say) stays covered there.
+the end, and at each barrier, no more is outstanding than the original order left there, so that every later wait still means
+what it meant and other waves see what they saw. Sharing that the original order had covered at an instruction (a store before
+a scoped atomic, say) stays covered there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Local search over the legal orders of one region, by the cycle model's inner loop.
 
-Moves go where cycles are lost: work is pulled in before an instruction that stalls, or what it waits for is pushed up. The result is
-an order; whether the kernel gains, and whether it is right, is judged elsewhere.
+Moves go where cycles are lost: work is pulled in before an instruction that stalls, or what it waits for is pushed up. The
+result is an order; whether the kernel gains, and whether it is right, is judged elsewhere.
 """
 
 from __future__ import annotations

@@ -33,6 +33,9 @@ class Budget:
 PATIENCE = 3
 """Rounds without an accepted candidate after which the search gives up."""
 
+MOVES = 240
+"""Orders tried for a region in the first round."""
+
 Progress = Callable[[int, float, float], None]
 """Called after each attempt with its number, and modelled cycles of K0 and of the best so far."""
 
@@ -167,7 +170,8 @@ def _climb(search: _Search, seed: int, windows: int) -> None:
         while restart and not search.spent():
             restart = False
             profile = search.profile_of_best()
-            proposer = ReorderProposer(windows, should_stop=search.spent)
+            # Later rounds look longer: what was easy to find has been found.
+            proposer = ReorderProposer(windows, MOVES * round_number, search.spent)
             for proposal in proposer.propose(search.best, profile, seed * 1_000_003 + round_number, frozenset(tried)):
                 tried.add(proposal.where)
                 cycles = search.model(proposal)

@@ -40,9 +40,8 @@ class Proposer(Protocol):
 PIPELINES = (
     "waitcnt-relax",
     "nop-trim",
+    "waitcnt-relax,nop-trim{physical=true}",
     "list-schedule,waitcnt-relax,nop-trim",
-    "list-schedule{bias=0.5},waitcnt-relax,nop-trim",
-    "list-schedule{bias=2.0},waitcnt-relax,nop-trim",
 )
 
 
@@ -69,8 +68,8 @@ def _never() -> bool:
 class ReorderProposer:
     """Seeded local search over legal orders of the hot blocks' regions, one region a proposal.
 
-    `moves` are the orders tried for a proposal by the model's inner loop. Waits and wait states are made anew for each order, so
-    that a proposal only has to be judged, not repaired.
+    `moves` are the orders tried for a proposal by the model's inner loop. Waits and wait states are made anew for each order,
+    so that a proposal only has to be judged, not repaired.
     """
 
     windows: int = 4
@@ -78,9 +77,7 @@ class ReorderProposer:
     should_stop: Callable[[], bool] = _never
     name: str = "reorder"
 
-    def propose(
-        self, parent: Kernel, profile: Profile, seed: int, done: frozenset[str] = frozenset()
-    ) -> Iterator[Proposal]:
+    def propose(self, parent: Kernel, profile: Profile, seed: int, done: frozenset[str] = frozenset()) -> Iterator[Proposal]:
         """Hot regions by their share of modelled cycles, each searched once; places in `done` are left out."""
         analyses = AnalysisManager(parent)
         depth = analyses.get(Loops).depth

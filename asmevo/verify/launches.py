@@ -26,6 +26,7 @@ MAX_BUFFER_BYTES = 1 << 30
 MAX_GROUP_ITEMS = 1024
 MAX_GRID = 1 << 31
 MAX_LDS_BYTES = 160 * 1024
+MAX_WHOLE = 1 << 62
 POINTER_BYTES = 8
 
 
@@ -36,7 +37,7 @@ def load_launches(path: Path | str, kernel: Kernel) -> list[Dispatch]:
     visible ones; without metadata they are packed by natural alignment. Hidden arguments are filled from the launch. The same
     file gives the same bytes everywhere.
 
-    Raises: DiagnosticError E0220 to E0229, pointing into the file.
+    Raises: DiagnosticError E0220 to E0226, pointing into the file.
     """
     file = read_launch_file(Path(path))
     tree = file.tree
@@ -286,6 +287,9 @@ class _Builder:
             for name in ("low", "high", "value", "scale")
             if (value := getattr(argument, name)) is not None
         }
+        for name, value in given.items():
+            if (argument.fill == "integers" or not element.is_float) and not abs(value) < MAX_WHOLE:
+                fail("E0225", f"{name} {value} is no whole number that a fill can make", self.file.span(*place, name))
         fill = Fill(argument.fill, seed, **given)
         if argument.fill in ("uniform", "integers") and not fill.low < fill.high:
             fail("E0225", f"low {fill.low} is not below high {fill.high}", self.file.span(*place))

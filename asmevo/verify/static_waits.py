@@ -8,7 +8,7 @@ Why the count decides: an in-order queue with `k` younger operations behind a pe
 of order are covered by a wait for zero only. Source: CDNA3 ISA guide 4.4 and 10.2.
 
 Imprecise where it must be: paths are joined, not followed one by one; a vector memory instruction skipped by VSKIP is taken as
-issued; the register that VGPR indexing selects is not known, and only the named one is checked.
+issued; VGPR indexing may select any VGPR, which is a warning only, and is taken to end with its block.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from asmevo.diagnostics import Severity
-from asmevo.ir.effects import effects
+from asmevo.ir.effects import Effects, effects
 from asmevo.ir.finding import Finding
 from asmevo.ir.instruction import Instruction, Register, WaitCounts
 from asmevo.ir.isa.model import Access, Counter, IssueClass, OpcodeDef, Role
@@ -58,7 +58,10 @@ class _Event:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """An instruction as the data-flow sees it: events started, waits done, units read, written, and read as sources only."""
+    """An instruction as the data-flow sees it: events started, waits done, units read, written, and read as sources only.
+
+    `indexed` are further units that it may touch through VGPR indexing.
+    """
 
     instruction: Instruction
     events: tuple[int, ...]
@@ -67,6 +70,7 @@ class _Step:
     reads: int
     writes: int
     sources: int
+    indexed: int = 0
 
 
 _State = dict[int, int]
@@ -76,20 +80,17 @@ _State = dict[int, int]
 def check_waits(kernel: Kernel, *, reference: Kernel | None = None) -> list[Finding]:
     """Check every path from every root; in layout order.
 
-    E0501 (error): a register is read or overwritten while a load, scalar load or atomic may still write it. A flat operation
-    waited for by vmcnt alone is a warning: it is enough when the address does not lie in LDS.
-    E0503: an LDS store or a load to LDS (warning), or an LDS read (note), may be pending at s_barrier. That is an error when
-    the same kernel before an edit, `reference`, had it covered at that barrier.
+    E0501 (error): a register is read or overwritten while a load, scalar load or atomic may still write it. It is a warning
+    when VGPR indexing may select the register, and for a flat operation waited for by vmcnt alone, which is enough unless
+    its address lies in LDS. E0503: an LDS store or a load to LDS (warning), or an LDS read (note), may be pending at s_barrier.
+    Each is an error when the same kernel before an edit, `reference`, does not have it between the same two instructions.
     """
     events, steps = _compile(kernel.blocks)
     findings = list(_report(kernel, events, steps, _solve(kernel, events, steps)))
     if reference is None:
         return findings
     before = {_identity(finding) for finding in check_waits(reference)}
-    return [
-        _as_error(finding) if finding.code == UNPUBLISHED and _identity(finding) not in before else finding
-        for finding in findings
-    ]
+    return [finding if _identity(finding) in before else _as_error(finding) for finding in findings]
 
 
 def _identity(finding: Finding) -> tuple[str, int, int]:
@@ -104,11 +105,17 @@ def _compile(blocks: Iterable[Block]) -> tuple[list[_Event], dict[str, list[_Ste
     events: list[_Event] = []
     steps: dict[str, list[_Step]] = {}
     for block in blocks:
-        steps[block.label] = [_step(instruction, events) for instruction in block.instructions]
+        indexed = False
+        found: list[_Step] = []
+        for i in block.instructions:
+            found.append(_step(i, effects(i, indexed=indexed), events))
+            if i.mnemonic.startswith("s_set_gpr_idx"):
+                indexed = i.mnemonic != "s_set_gpr_idx_off"
+        steps[block.label] = found
     return events, steps
 
 
-def _step(i: Instruction, events: list[_Event]) -> _Step:
+def _step(i: Instruction, touched: Effects, events: list[_Event]) -> _Step:
     definition = i.definition
     if definition is None:
         return _Step(i, (), (), (), 0, 0, 0)
@@ -124,7 +131,8 @@ def _step(i: Instruction, events: list[_Event]) -> _Step:
     for operand, spec in zip(i.operands, definition.operands, strict=True):
         if isinstance(operand, Register) and spec.role is Role.READ:
             sources |= operand.range.mask
-    return _Step(i, tuple(started), queues, _waits(i), found.reads, found.writes, sources)
+    indexed = (touched.reads | touched.writes) & ~(found.reads | found.writes)
+    return _Step(i, tuple(started), queues, _waits(i), found.reads, found.writes, sources, indexed)
 
 
 def _queues(definition: OpcodeDef) -> tuple[_Queue, ...]:
@@ -222,7 +230,7 @@ def _report(
         state = dict(entry[block.label])
         protected = _protected(state, events)
         for step in steps[block.label]:
-            if (step.reads | step.writes) & protected:
+            if (step.reads | step.writes | step.indexed) & protected:
                 for number in [n for n in state if _conflict(events[n], step)]:
                     yield _missing(block, step, events[number], state[number])
                     del state[number]
@@ -249,18 +257,19 @@ def _conflict(event: _Event, step: _Step) -> int:
         return event.units & step.writes
     if event.queue.in_order and event.queue in step.queues:
         return event.units & step.sources
-    return event.units & (step.reads | step.writes)
+    return event.units & (step.reads | step.writes) or event.units & step.indexed
 
 
 def _missing(block: Block, step: _Step, event: _Event, younger: int) -> Finding:
     conflict = _conflict(event, step)
-    verb = "reads" if conflict & step.reads else "writes"
+    verb = "reads" if conflict & step.reads else "writes" if conflict & step.writes else "may touch by VGPR indexing"
     need = min(younger, event.queue.most - 1) if event.queue.in_order else 0
     message = (
         f"{step.instruction.mnemonic} {verb} {_names(conflict)} while {event.producer.mnemonic} "
         f"(instruction {event.producer.uid}) may be pending: s_waitcnt {event.queue.counter.value}({need}) is missing"
     )
-    severity = Severity.WARNING if event.queue is _Queue.FLAT_LDS else Severity.ERROR
+    is_certain = event.queue is not _Queue.FLAT_LDS and not conflict & step.indexed
+    severity = Severity.ERROR if is_certain else Severity.WARNING
     return Finding(MISSING_WAIT, message, block.label, step.instruction, event.producer, severity)
 
 

@@ -74,7 +74,7 @@ def _check_run(run: str, path: Path, expected: int) -> None:
         file.write(output)
         file.flush()
         options = parse_argv_options(["filecheck", *arguments, "--input-file", file.name])
-        code, shown, errors = _captured(Matcher.from_opts(options).run)
+        code, shown, errors = _captured(lambda: Matcher.from_opts(options).run())
     if code:
         raise CheckFailure(f"{shown}{errors}\ncommand: {shlex.join(words)}\noutput:\n{output}")
 

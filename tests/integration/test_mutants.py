@@ -70,5 +70,7 @@ def test_no_removed_barrier_is_passed_silently(shipped, shipped_name):
     if not mutants:
         pytest.skip(f"{shipped_name} has no barrier")
     judge = Judge(Level.EMULATE, dispatches)
-    silent = [what for what, mutant in mutants if judge(kernel, mutant).outcome not in (Outcome.REFUTED, Outcome.PROVED)]
-    assert silent == []
+    outcomes = [judge(kernel, mutant).outcome for _, mutant in mutants]
+    # A barrier that only one wave reaches is harmless to drop, but nothing here proves it: undecided, never accepted.
+    assert not [outcome for outcome in outcomes if outcome.is_success and outcome is not Outcome.PROVED]
+    assert Outcome.REFUTED in outcomes

@@ -57,7 +57,7 @@ def check(kernel, dispatch, reference, float_scalar=None):
         actual, wanted = types[buffer.dtype].decode(data), expected[buffer.name]
         if buffer.defined is False:
             assert written.all()
-        if not (reference.relative or reference.absolute) or actual.dtype.kind in "iu":
+        if not (reference.relative or reference.absolute) or actual.dtype.kind in "iu" or dispatch.name == "whole numbers":
             assert np.array_equal(actual, wanted)
         else:
             np.testing.assert_allclose(actual.astype(np.float64), wanted, reference.relative, reference.absolute)
@@ -84,4 +84,7 @@ def test_shipped_kernel_every_case(name):
 def test_production_kernel(name):
     kernel = recover(load_file(Path(CORPUS) / PRODUCTION[name]))
     for dispatch in load_launches(EXAMPLES / "launches" / f"{name}.toml", kernel):
+        unmodelled = [f.message for f in run(kernel, dispatch, seed=0).faults if f.kind == "unsupported"]
+        if unmodelled:
+            pytest.skip(f"not modelled: {unmodelled[0]}")
         check(kernel, dispatch, references()[name])

@@ -49,6 +49,19 @@ def emit(m: Emitter, memory: MemoryOp, space: str, addresses: Value, mask: Value
     elif entry is not None:
         f.put(ENTRY, entry, "kind", layout.ENTRY_STORE)
         f.put(ENTRY, entry, "mask", mask)
+    if entry is not None and space == "lds":
+        _note(m, entry, addresses, size)
+
+
+def _note(m: Emitter, entry: Value, addresses: Value, size: int) -> None:
+    """Keeps the LDS addresses: the change is certain for other waves only when it has been waited for."""
+    f = m.f
+    f.put(ENTRY, entry, "atomic", 1)
+    f.put(ENTRY, entry, "points", 1)
+    f.put(ENTRY, entry, "bytes", size)
+    with f.loop(LANES) as lane:
+        address = f.b.trunc(f.load(I64, f.item(addresses, lane, 8), 8), I32)
+        f.store(address, f.item(f.field(ENTRY, entry, "address"), lane, 4), 4)
 
 
 def _place(m: Emitter, space: str, address: Value, lane: Value, size: int, strict: bool) -> Value:
@@ -62,7 +75,7 @@ def _place(m: Emitter, space: str, address: Value, lane: Value, size: int, stric
         lds_codegen.check_defined(f, m.state, address, lane, size)
         lds_codegen.check_races(f, m.state, "lds_writer", address, lane, size, atomic=True)
         lds_codegen.check_races(f, m.state, "lds_reader", address, lane, size)
-        word = f.b.or_(f.get(layout.STATE, m.state, "epoch"), const(32, layout.WAVE_ATOMIC << layout.EPOCH_BITS))
+        word = const(32, layout.WAVE_ATOMIC << layout.EPOCH_BITS | layout.IN_FLIGHT)
         lds_codegen.mark_written(f, m.state, address, size, word)
     return at
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -76,16 +76,32 @@ def compiled_handlers() -> int:
     return native().built
 
 
-@lru_cache(maxsize=64)
+_prepared: OrderedDict[tuple[int, bool], Prepared] = OrderedDict()
+_PREPARED_LIMIT = 32
+
+
 def prepare(kernel: Kernel, strict: bool = True) -> Prepared:
-    """Decodes every instruction for strict or fast runs; unsupported ones become operations that fault when they are reached."""
+    """Decodes every instruction for strict or fast runs; unsupported ones become operations that fault when they are reached.
+
+    Kernels are remembered by identity: to hash one costs as much as to decode it. E0302 on a branch to an unknown label.
+    """
+    key = (id(kernel), strict)
+    found = _prepared.get(key)
+    if found is None or found.kernel is not kernel:
+        found = _prepared[key] = _prepare(kernel, strict)
+        if len(_prepared) > _PREPARED_LIMIT:
+            _prepared.popitem(last=False)
+    return found
+
+
+def _prepare(kernel: Kernel, strict: bool) -> Prepared:
     instructions = tuple(kernel.instructions())
     starts: dict[str, int] = {}
     count = 0
     for block in kernel.blocks:
         starts[block.label] = count
         count += len(block.instructions)
-    decoded = [decode(i, strict) for i in instructions]
+    decoded = [_for_target(decode(i, strict), i, kernel.target) for i in instructions]
     pool: dict[int, int] = {}
     ops = np.zeros(count, OP)
     slots = np.zeros((count, layout.SLOTS), np.uint32)
@@ -120,19 +136,36 @@ def prepare(kernel: Kernel, strict: bool = True) -> Prepared:
 
 
 _decoded: dict[tuple[object, ...], Decoded] = {}
+_by_identity: dict[tuple[int, bool], tuple[Instruction, Decoded]] = {}
 _CACHE_LIMIT = 1 << 18
 
 
 def decode(i: Instruction, strict: bool = True) -> Decoded:
     """The decoded form of an instruction, for strict or fast runs."""
+    known = _by_identity.get((id(i), strict))
+    if known is not None and known[0] is i:
+        return known[1]
+    if len(_by_identity) >= _CACHE_LIMIT:
+        _by_identity.clear()
+        _decoded.clear()
     key = (i.mnemonic, i.operands, i.modifiers, strict)
     found = _decoded.get(key)
     if found is None:
-        if len(_decoded) >= _CACHE_LIMIT:
-            _decoded.clear()
-        found = _decode(i, strict)
-        _decoded[key] = found
+        found = _decoded[key] = _decode(i, strict)
+    _by_identity[id(i), strict] = (i, found)
     return found
+
+
+def _for_target(decoded: Decoded, i: Instruction, target: str) -> Decoded:
+    """Matrix sums are known for gfx942 only, and gfx950 has other 8-bit floats."""
+    if target == "gfx942" or i.definition is None or decoded.problem is not None:
+        return decoded
+    eight = "fp8" in i.mnemonic or "bf8" in i.mnemonic
+    if eight:
+        return _refusal(f"the emulator has the 8-bit floats of gfx942 only, which '{i.mnemonic}' of {target} does not use")
+    if i.definition.issue is IssueClass.MATRIX and i.mnemonic.endswith(("f16", "bf16", "xf32", "_1k")):
+        return replace(decoded, approximate=True)
+    return decoded
 
 
 def _refusal(why: str) -> Decoded:
@@ -183,6 +216,8 @@ def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
         modifiers = MODIFIERS.get(str(program.intrinsic), ())
     if len(modifiers) > layout.IMMEDIATES:
         fail("E0507", f"'{i.mnemonic}' has more integer modifiers than a decoded operation holds")
+    if definition.space is Space.SCRATCH:
+        fail("E0507", f"the emulator gives waves no scratch memory, which '{i.mnemonic}' uses")
     space = _SPACES.get(definition.space, "global") if definition.space is not None else ""
     deferred = ""
     if program.memory is None and Counter.LGKMCNT in definition.counters:

@@ -32,14 +32,14 @@ def run(
 
     `strict` checks registers, waits, definedness and LDS races; `fast` only bounds, alignment and write permission.
     `seed` chooses the order of work-groups and waves. `max_instructions` bounds wave-instructions over the whole run.
-    DiagnosticError E0105 for a launch that cannot be set up.
+    DiagnosticError E0231 for a launch that cannot be set up.
     """
     if mode not in ("strict", "fast"):
         fail("E0201", f"unknown emulator mode '{mode}'", help="use strict or fast")
     items = dispatch.workgroup[0] * dispatch.workgroup[1] * dispatch.workgroup[2]
     waves = (items + layout.LANES - 1) // layout.LANES
     if min(dispatch.workgroup) < 1 or waves > MAX_WAVES:
-        fail("E0105", f"launch '{dispatch.name}': a work-group has 1 to {MAX_WAVES * layout.LANES} work-items, not {items}")
+        fail("E0231", f"launch '{dispatch.name}': a work-group has 1 to {MAX_WAVES * layout.LANES} work-items, not {items}")
     strict = mode == "strict"
     prepared = prepare(kernel, strict)
     static = kernel.descriptor.group_segment_bytes if kernel.descriptor else 0

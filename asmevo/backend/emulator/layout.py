@@ -81,13 +81,14 @@ ENTRY = np.dtype(
         ("bytes", "u4"),
         ("points", "u4"),
         ("epoch", "u4"),
-        ("spare", "u4"),
+        ("atomic", "u4"),
         ("address", "u4", (2 * LANES,)),
         ("data", "u4", (ENTRY_ROWS * LANES,)),
     ],
     align=True,
 )
-"""An access that no wait has covered yet. `address` are LDS addresses, `points` 0, 1 or 2 of them a lane."""
+"""An access that no wait has covered yet. `address` are LDS addresses, `points` 0, 1 or 2 of them a lane; `atomic` is 1 where
+they were changed atomically."""
 ENTRY_LOAD, ENTRY_STORE, ENTRY_SCALAR = range(3)
 
 STATE = np.dtype(

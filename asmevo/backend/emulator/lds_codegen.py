@@ -138,9 +138,12 @@ def build_complete(module: ir.Module) -> None:
     mask = f.get(ENTRY, entry, "mask")
     size = b.zext(f.get(ENTRY, entry, "bytes"), I64)
     kind = f.get(ENTRY, entry, "kind")
-    now = stamp(f, state, f.get(STATE, state, "epoch"))
+    atomic = b.icmp_unsigned("!=", f.get(ENTRY, entry, "atomic"), const(32, 0))
+    epoch = f.get(STATE, state, "epoch")
+    shared = b.or_(epoch, const(32, layout.WAVE_ATOMIC << layout.EPOCH_BITS))
+    now = b.select(atomic, shared, stamp(f, state, epoch))
     since = f.get(ENTRY, entry, "epoch")
-    stores = b.icmp_unsigned("==", kind, const(32, layout.ENTRY_STORE))
+    stores = b.or_(atomic, b.icmp_unsigned("==", kind, const(32, layout.ENTRY_STORE)))
     for step, condition in ((4, b.icmp_unsigned(">=", size, const(64, 4))), (1, b.icmp_unsigned("<", size, const(64, 4)))):
         with f.when(condition), f.loop(points) as point, f.each_lane(mask) as lane:
             index = b.add(b.mul(point, const(64, LANES)), lane)

@@ -51,6 +51,7 @@ def build_entry(module: ir.Module, queue: str) -> None:
     f.put(ENTRY, entry, "op", f.get(STATE, state, "at"))
     f.put(ENTRY, entry, "epoch", f.get(STATE, state, "epoch"))
     f.put(ENTRY, entry, "points", 0)
+    f.put(ENTRY, entry, "atomic", 0)
     b.ret(entry)
 
 

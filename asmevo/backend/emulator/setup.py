@@ -51,12 +51,12 @@ class Group:
 
 
 def build_memory(dispatch: Dispatch, lds_bytes: int) -> Memory:
-    """Copies the buffers and fills the kernarg segment with their addresses. E0105 on a pointer slot that does not fit."""
+    """Copies the buffers and fills the kernarg segment with their addresses. E0231 on a pointer slot that does not fit."""
     count = len(dispatch.buffers)
     kernarg = bytearray(dispatch.kernarg)
     for slot in dispatch.pointers:
         if not 0 <= slot.offset <= len(kernarg) - 8 or not 0 <= slot.buffer < count:
-            fail("E0105", f"launch '{dispatch.name}': pointer slot at byte {slot.offset} does not fit its kernarg or buffers")
+            fail("E0231", f"launch '{dispatch.name}': pointer slot at byte {slot.offset} does not fit its kernarg or buffers")
         address = layout.base_address(slot.buffer) + slot.addend
         kernarg[slot.offset : slot.offset + 8] = struct.pack("<Q", address & (2**64 - 1))
     kernarg += bytes(-len(kernarg) % 64 or (0 if kernarg else 64))
@@ -93,7 +93,7 @@ def build_memory(dispatch: Dispatch, lds_bytes: int) -> Memory:
 def build_group(prepared: Prepared, memory: Memory, counts: npt.NDArray[np.uint64], waves: int, lds_bytes: int, strict: bool) -> Group:
     """Allocates the waves' states with everything that stays the same for all work-groups of the dispatch."""
     if lds_bytes > MAX_LDS:
-        fail("E0105", f"the launch needs {lds_bytes} bytes of LDS; a work-group has at most {MAX_LDS}")
+        fail("E0231", f"the launch needs {lds_bytes} bytes of LDS; a work-group has at most {MAX_LDS}")
     stride = (STATE.itemsize + 8 * len(prepared.pool) + 63) // 64 * 64
     raw = np.zeros(stride * waves + 64, np.uint8)
     shift = -raw.ctypes.data % 64

@@ -66,13 +66,13 @@ def estimate(
     """Models `kernel` with `waves_per_simd` waves on each of `simds` busy SIMDs of a compute unit (default: all).
 
     `executions` counts each instruction by uid, as `RunResult.executions`; without it loops are taken to run 16 times.
-    DiagnosticError E0204 for a number of waves or SIMDs that the chip does not have.
+    DiagnosticError E0230 for a number of waves or SIMDs that the chip does not have.
     """
     busy = chip.simds.value if simds is None else simds
     if not 1 <= waves_per_simd <= chip.max_waves_per_simd.value:
-        fail("E0204", f"{waves_per_simd} waves per SIMD; {chip.name} has 1 to {chip.max_waves_per_simd.value}")
+        fail("E0230", f"{waves_per_simd} waves per SIMD; {chip.name} has 1 to {chip.max_waves_per_simd.value}")
     if not 1 <= busy <= chip.simds.value:
-        fail("E0204", f"{busy} SIMDs; a compute unit of {chip.name} has {chip.simds.value}")
+        fail("E0230", f"{busy} SIMDs; a compute unit of {chip.name} has {chip.simds.value}")
     manager = AnalysisManager(kernel)
     flow = manager.get(Flow)
     counts = block_executions(kernel, manager.get(Loops), executions)

@@ -20,7 +20,7 @@ MAX_WORKGROUP = 1024
 def occupancy(kernel: Kernel, dispatch: Dispatch, chip: Chip = MI300X) -> int:
     """Waves per SIMD when compute units are full of workgroups of this dispatch; at least 1.
 
-    A kernel without descriptor counts the registers that its text names, and no static LDS. DiagnosticError E0204 when one
+    A kernel without descriptor counts the registers that its text names, and no static LDS. DiagnosticError E0230 when one
     workgroup does not fit a compute unit.
     """
     items = dispatch.workgroup[0] * dispatch.workgroup[1] * dispatch.workgroup[2]
@@ -55,7 +55,7 @@ def waves_per_simd(
 
 def _resident(by_registers: int, workgroup_items: int, lds_bytes: int, chip: Chip) -> int:
     if not 0 < workgroup_items <= MAX_WORKGROUP:
-        fail("E0204", f"a workgroup has 1 to {MAX_WORKGROUP} work-items, not {workgroup_items}")
+        fail("E0230", f"a workgroup has 1 to {MAX_WORKGROUP} work-items, not {workgroup_items}")
     group_waves = -(-workgroup_items // WAVE)
     groups = chip.simds.value * by_registers // group_waves
     granule = chip.lds_granule.value
@@ -63,5 +63,5 @@ def _resident(by_registers: int, workgroup_items: int, lds_bytes: int, chip: Chi
     if lds:
         groups = min(groups, chip.lds_bytes.value // lds)
     if not groups:
-        fail("E0204", f"a workgroup of {group_waves} waves with {lds} bytes of LDS does not fit a compute unit")
+        fail("E0230", f"a workgroup of {group_waves} waves with {lds} bytes of LDS does not fit a compute unit")
     return max(1, min(by_registers, groups * group_waves // chip.simds.value))

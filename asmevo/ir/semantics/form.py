@@ -136,7 +136,7 @@ def source_bits(i: Instruction, operand_name: str) -> int:
 
     64-bit operands: integers sign-extend where printed as inline constants or where the type is signed, other literals
     zero-extend; a float's literal is the upper half; inline floats take the operand's own format. 16-bit float operands take
-    f16 patterns in the low half. `simm16` is sign-extended to 32 bits, for s_cmpk_*_u32 zero-extended. E0301 when the
+    f16 patterns in the low half. `simm16` is sign-extended to 32 bits, for s_cmpk_*_u32 zero-extended. E0310 when the
     operand is no constant.
     """
     definition = i.definition
@@ -149,7 +149,7 @@ def source_bits(i: Instruction, operand_name: str) -> int:
     if isinstance(operand, Symbolic) and operand.value is not None:
         return operand.value & 0xFFFFFFFF
     if not isinstance(operand, Immediate):
-        fail("E0301", f"operand '{operand_name}' of '{i.mnemonic}' is not a constant", i.span)
+        fail("E0310", f"operand '{operand_name}' of '{i.mnemonic}' is not a constant", i.span)
     name = base_mnemonic(i.mnemonic)
     value = operand.value & 0xFFFFFFFF
     if operand_name == "simm16":

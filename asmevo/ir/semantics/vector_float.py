@@ -156,7 +156,8 @@ def _div_fixup(form: Form, fmt: str) -> Program:
     invalid = b.const(bits, (1 << (bits - 1)) | infinity(fmt) | 1 << (FRACTION[fmt] - 1))
     difference = b.sub(_exponent(fmt, above), _exponent(fmt, below))
     tiny = b.slt(difference, b.const(32, {"f16": -(1 << 20), "f32": -150, "f64": -1075}[fmt]))
-    value = signed(b.fabs(quotient))
+    # A quotient that overflowed on the way comes out of the refinement steps as a NaN.
+    value = b.ite(b.ult(top, b.fabs(quotient)), signed(top), signed(b.fabs(quotient)))
     # The guide names the value of an underflow but not its bits; nearest even rounds it to zero.
     value = b.ite(tiny, signed(zero), value)
     value = b.ite(b.or_(infinite[0], zeros[1]), signed(zero), value)

@@ -51,3 +51,12 @@ def test_sharing_that_was_covered_stays_covered():
         "global_atomic_add v0, v1, s[0:1] sc1",
     )
     assert found.waits([0, 1])[1] == WaitCounts(vmcnt=0)
+
+
+def test_a_barrier_finds_no_more_outstanding_than_before():
+    """The store must be complete at the barrier in every order, also when other work moves in between."""
+    found, nodes = obligations(
+        "ds_write_b32 v0, v1", "s_waitcnt lgkmcnt(0)", "s_barrier", "v_mov_b32_e32 v2, v3", "ds_read_b32 v4, v5"
+    )
+    assert [n.mnemonic for n in nodes] == ["ds_write_b32", "s_barrier", "v_mov_b32_e32", "ds_read_b32"]
+    assert found.waits([0, 2, 1, 3]) == [None, None, WaitCounts(lgkmcnt=0), None, None]

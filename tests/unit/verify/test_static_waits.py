@@ -109,3 +109,14 @@ def test_a_barrier_that_the_original_covered_must_stay_covered():
     weakened = parse_source("top:\n ds_write_b32 v0, v1\n s_waitcnt lgkmcnt(1)\n s_barrier\n s_endpgm\n", "t.s")
     assert [f.severity for f in check_waits(weakened, reference=covered)] == [Severity.ERROR]
     assert [f.severity for f in check_waits(weakened, reference=weakened)] == [Severity.WARNING]
+
+
+def test_an_indexed_register_is_a_warning_that_an_edit_must_not_add():
+    load, indexed = "ds_read_b32 v9, v0\n", "s_set_gpr_idx_on s4, gpr_idx(SRC0)\nv_mov_b32_e32 v1, v2\ns_set_gpr_idx_off"
+    assert findings(load + indexed) == []
+    assert findings(load + indexed, Severity.WARNING) == [("v_mov_b32_e32", "ds_read_b32")]
+    covered, weakened = (
+        parse_source(f"top:\n{load} s_waitcnt lgkmcnt({count})\n{indexed}\n s_endpgm\n", "t.s") for count in (0, 1)
+    )
+    assert check_waits(covered, reference=covered) == []
+    assert [f.severity for f in check_waits(weakened, reference=covered)] == [Severity.ERROR]

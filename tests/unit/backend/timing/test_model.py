@@ -160,5 +160,5 @@ def test_it_is_quick():
 
 @pytest.mark.parametrize("options", [{"waves_per_simd": 0}, {"waves_per_simd": 9}, {"simds": 5}])
 def test_impossible_machines_are_refused(options):
-    with pytest.raises(DiagnosticError, match="E0204"):
+    with pytest.raises(DiagnosticError, match="E0230"):
         cycles(["s_nop 0"], **options)

@@ -35,5 +35,5 @@ def test_dynamic_lds_counts():
 
 @pytest.mark.parametrize(("vgprs", "items", "lds"), [(64, 256, 70000), (512, 1024, 0), (64, 0, 0), (64, 2048, 0)])
 def test_what_does_not_fit_is_refused(vgprs, items, lds):
-    with pytest.raises(DiagnosticError, match="E0204"):
+    with pytest.raises(DiagnosticError, match="E0230"):
         waves_per_simd(descriptor(vgprs, lds), items)

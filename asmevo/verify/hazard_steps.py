@@ -1,0 +1,238 @@
+"""An instruction as wait-state rules see it: which rules it may produce or consume for, and with which registers.
+
+Owns this checker's own reading of the fact table `ir.isa.hazards`, `Part` by `Part`; it shares no code with the analysis that
+passes use. It must not search code: `verify.static_hazards` does.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from asmevo.ir.effects import effects
+from asmevo.ir.instruction import Immediate, Instruction, Modifier, Operand, Register, Symbolic
+from asmevo.ir.isa.hazards import Op, Part, operations, rules_for
+from asmevo.ir.isa.model import Flag, IssueClass, OpcodeDef, Role
+from asmevo.ir.registers import EXEC_MASK, EXECZ, FLAT_SCRATCH, M0, TTMP, VCC_MASK, VCCZ, VECTOR_MASK
+
+EVERYTHING = -1
+"""The unit set of an instruction as a whole."""
+
+_SCALARS = ((1 << FLAT_SCRATCH) - 1) | VCC_MASK | (((1 << 16) - 1) << TTMP)
+_HWREG = re.compile(r"hwreg\(\s*(\w+)\s*(?:,\s*(\d+)\s*,\s*(\d+)\s*)?\)", re.IGNORECASE)
+_HWREG_NAMES = (
+    "HW_REG_MODE", "HW_REG_STATUS", "HW_REG_TRAPSTS", "HW_REG_HW_ID", "HW_REG_GPR_ALLOC", "HW_REG_LDS_ALLOC", "HW_REG_IB_STS",
+    "HW_REG_SH_MEM_BASES", "HW_REG_XCC_ID",
+)  # fmt: skip
+_VSKIP_BIT = 28
+_MODE_NAMES = ("HW_REG_MODE", "1")
+_TRAPSTS_NAMES = ("HW_REG_TRAPSTS", "3")
+
+
+class Kind(enum.Enum):
+    """What waits behind a matrix instruction, and how long."""
+
+    MATRIX = "matrix"
+    PACKED = "packed float or dot"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class HazardStep:
+    """An instruction as the data-flow sees it.
+
+    `produces` and `consumes` map rule numbers to unit sets; `produced` and `consumed` are their rule numbers as bit sets.
+    `lifetime` is the most slots that any of its rules asks for, `slots` how many it takes, `passes` how long the matrix unit;
+    `overwrites` are the scalars that the SALU surely overwrites.
+    """
+
+    instruction: Instruction
+    produced: int
+    produces: Mapping[int, int]
+    consumed: int
+    consumes: Mapping[int, int]
+    lifetime: int
+    slots: int
+    passes: int
+    kind: Kind
+    overwrites: int
+
+
+@lru_cache(maxsize=1024)
+def _applicable(
+    found: frozenset[Op], passes: int, target: str
+) -> tuple[tuple[tuple[int, Part, int], ...], tuple[tuple[int, Part, bool], ...]]:
+    """Return the rules that a class of instructions may fall under: as producer with the most states, and as consumer."""
+    producing: list[tuple[int, Part, int]] = []
+    consuming: list[tuple[int, Part, bool]] = []
+    for number, rule in enumerate(rules_for(target)):
+        most = max(rule.documented.at(passes), rule.llvm.at(passes))
+        if rule.producer in found and most > 0:
+            producing.append((number, rule.produced, most))
+        if rule.consumer in found:
+            consuming.append((number, rule.consumed, rule.consumer is Op.DPP and rule.consumed is Part.READS))
+    return tuple(producing), tuple(consuming)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What decides an instruction's part in the rules: its text. `instruction` is any one with that text."""
+
+    mnemonic: str
+    operands: tuple[Operand, ...]
+    modifiers: tuple[Modifier, ...]
+    has_definition: bool
+    instruction: Instruction = field(compare=False)
+
+
+def hazard_step(i: Instruction, target: str) -> HazardStep:
+    """Return an instruction's part in the rules of `rules_for(target)`, which it numbers by position.
+
+    Data (no definition) takes one slot and no part. Instructions of the same text share the work.
+    """
+    form = _Form(i.mnemonic, i.operands, i.modifiers, i.definition is not None, i)
+    return replace(_compiled(form, target), instruction=i)
+
+
+@lru_cache(maxsize=1 << 16)
+def _compiled(form: _Form, target: str) -> HazardStep:
+    i = form.instruction
+    definition = i.definition
+    if definition is None:
+        return HazardStep(i, 0, {}, 0, {}, 0, 1, 0, Kind.OTHER, 0)
+    modifiers = {modifier.name: modifier.value for modifier in i.modifiers}
+    found = operations(definition, i.mnemonic, modifiers)
+    passes = definition.passes if definition.issue is IssueClass.MATRIX else 0
+    produces: dict[int, int] = {}
+    consumes: dict[int, int] = {}
+    lifetime = produced = consumed = 0
+    units: dict[Part, int] = {}
+    producing, consuming = _applicable(found, passes, target)
+    for number, part, most in producing:
+        if part not in units:
+            units[part] = _part(i, definition, part)
+        if units[part]:
+            produces[number] = units[part]
+            produced |= 1 << number
+            lifetime = max(lifetime, most)
+    for number, part, is_dpp in consuming:
+        if part not in units:
+            units[part] = _part(i, definition, part)
+        # Only the first source of DPP passes through the lane permutation.
+        mask = _registers(i, definition).get("src0", 0) & VECTOR_MASK if is_dpp else units[part]
+        if mask:
+            consumes[number] = mask
+            consumed |= 1 << number
+    slots = 1
+    if definition.mnemonic == "s_nop" and isinstance(i.operands[0], Immediate):
+        slots = (i.operands[0].value & 15) + 1
+    overwrites = effects(i).kills & ~VECTOR_MASK if definition.issue is IssueClass.SALU else 0
+    return HazardStep(i, produced, produces, consumed, consumes, lifetime, slots, passes, _kind(definition), overwrites)
+
+
+def _kind(definition: OpcodeDef) -> Kind:
+    if definition.issue is IssueClass.MATRIX:
+        return Kind.MATRIX
+    return Kind.PACKED if definition.flags & {Flag.PACKED_F32, Flag.DOT} else Kind.OTHER
+
+
+def _registers(i: Instruction, definition: OpcodeDef) -> dict[str, int]:
+    return {
+        spec.name: operand.range.mask
+        for spec, operand in zip(definition.operands, i.operands, strict=True)
+        if isinstance(operand, Register)
+    }
+
+
+def _part(i: Instruction, definition: OpcodeDef, part: Part) -> int:
+    """The units of a part; all ones for the whole instruction, bits of their own for hardware registers."""
+    if part is Part.ALL:
+        return EVERYTHING
+    if part in (Part.HWREG, Part.TRAPSTS, Part.VSKIP):
+        return _hardware_register(i, part)
+    if part in (Part.SRC_C, Part.SRC_AB, Part.DATA, Part.DATA_WITHOUT_SOFFSET, Part.LANE_SELECT):
+        return _named(i, definition, part)
+    if part in _WRITTEN:
+        return effects(i).writes & _WRITTEN[part]
+    return _sources(i, definition, part)
+
+
+_WRITTEN = {
+    Part.WRITES: VECTOR_MASK,
+    Part.SCALAR_WRITES: _SCALARS,
+    Part.EXEC_WRITES: EXEC_MASK,
+    Part.M0_WRITES: 1 << M0,
+    Part.VCC_OR_EXEC_WRITES: VCC_MASK | EXEC_MASK,
+}
+
+
+def _sources(i: Instruction, definition: OpcodeDef, part: Part) -> int:
+    """Source operands, told apart into plain ones and the lane mask or carry; implicit VCC is a mask."""
+    plain = mask = 0
+    last = len(definition.operands) - 1
+    for number, (operand, spec) in enumerate(zip(i.operands, definition.operands, strict=True)):
+        if not isinstance(operand, Register) or spec.role is Role.WRITE:
+            continue
+        if number == last and Flag.CARRY_IN in definition.flags:
+            mask |= operand.range.mask
+        else:
+            plain |= operand.range.mask
+    mask |= definition.implicit_reads & VCC_MASK
+    if part is Part.READS:
+        return plain & VECTOR_MASK
+    if part is Part.SCALAR_READS:
+        return (plain | mask) & _SCALARS
+    if part is Part.EXEC_CONSTANT:
+        return plain & EXEC_MASK
+    if part is Part.CONSTANTS:
+        return plain & _SCALARS & ~VCC_MASK
+    if part is Part.VCC_CONSTANT:
+        return plain & VCC_MASK
+    if part is Part.MASK:
+        return mask & _SCALARS
+    flags = (VCC_MASK if plain >> VCCZ & 1 else 0) | (EXEC_MASK if plain >> EXECZ & 1 else 0)
+    return flags
+
+
+_STORE_DATA = frozenset({"vdata", "data", "data0", "data1", "vsrc", "src"})
+
+
+def _named(i: Instruction, definition: OpcodeDef, part: Part) -> int:
+    units = _registers(i, definition)
+    if part is Part.SRC_C:
+        return units.get("vdst" if Flag.SMFMAC in definition.flags else "src2", 0) & VECTOR_MASK
+    if part is Part.SRC_AB:
+        return (units.get("src0", 0) | units.get("src1", 0) | units.get("idx", 0)) & VECTOR_MASK
+    if part is Part.LANE_SELECT:
+        return units.get("src1", 0) & _SCALARS
+    if part is Part.DATA_WITHOUT_SOFFSET and "soffset" in units:
+        return 0
+    data = 0
+    for name in _STORE_DATA & units.keys():
+        data |= units[name]
+    return data & VECTOR_MASK
+
+
+@lru_cache(maxsize=256)
+def _hwreg(text: str) -> tuple[str, int, int]:
+    found = _HWREG.match(text)
+    if found is None:
+        return "", 0, 32
+    return found[1].upper(), int(found[2] or 0), int(found[3] or 32)
+
+
+def _hardware_register(i: Instruction, part: Part) -> int:
+    if i.mnemonic == "s_setvskip":
+        return 1 if part is Part.VSKIP else 0
+    for operand in i.operands:
+        if isinstance(operand, Symbolic) and operand.text.lower().startswith("hwreg"):
+            name, offset, size = _hwreg(operand.text)
+            if part is Part.TRAPSTS:
+                return 1 if name in _TRAPSTS_NAMES else 0
+            if part is Part.VSKIP:
+                return 1 if name in _MODE_NAMES and offset <= _VSKIP_BIT < offset + size else 0
+            return 1 << _HWREG_NAMES.index(name) if name in _HWREG_NAMES else EVERYTHING
+    return 0
