@@ -153,7 +153,7 @@ def aim(i: Instruction, machine: Machine, seed: int) -> Machine:
             continue
         unit, bits = operand.range.unit, 32 * operand.range.count
         if spec.name in ("saddr", "sbase") and space is not Space.BUFFER and bits == 64:
-            machine.put(unit, base + 64, 64)
+            machine.put(unit, base + 1024, 64)
             based = spec.name == "saddr"
         elif spec.name in ("srsrc", "sbase"):
             stride = 32 if any(m.name == "idxen" for m in i.modifiers) and seed % 2 else 0
@@ -165,7 +165,7 @@ def aim(i: Instruction, machine: Machine, seed: int) -> Machine:
             if unit < VGPR0:
                 machine.put(unit, 48, 32)
             elif space in (Space.GLOBAL, Space.FLAT) and bits == 64:
-                machine.put(unit, places + base, 64)
+                machine.put(unit, places + base + 1024, 64)
             elif space is Space.BUFFER:
                 pair = any(m.name == "idxen" for m in i.modifiers) and bits == 64
                 index = any(m.name == "idxen" for m in i.modifiers)
@@ -180,11 +180,12 @@ def aim(i: Instruction, machine: Machine, seed: int) -> Machine:
 
 
 class Step:
-    """One instruction prepared for the native engine. NotImplementedError with the reason when the engine refuses it."""
+    """One or more instructions prepared for the native engine. NotImplementedError with the reason when it refuses one."""
 
-    def __init__(self, i: Instruction) -> None:
-        end = Instruction("s_endpgm", (), (), lookup("s_endpgm"), uid=1)
-        self.kernel = Kernel("step", "gfx942", (Block("entry", (replace(i, uid=0), end)),), ("entry",))
+    def __init__(self, *instructions: Instruction) -> None:
+        end = Instruction("s_endpgm", (), (), lookup("s_endpgm"))
+        numbered = tuple(replace(i, uid=n) for n, i in enumerate((*instructions, end)))
+        self.kernel = Kernel("step", "gfx942", (Block("entry", numbered),), ("entry",))
         self.prepared = prepare(self.kernel, False)
         if self.prepared.problems:
             raise NotImplementedError(self.prepared.problems[0])
@@ -193,12 +194,12 @@ class Step:
         """The state after the instruction."""
         buffer = Buffer("data", machine.buffer, True)
         memory = build_memory(Dispatch("step", "step", (1, 1, 1), (LANES, 1, 1), b"", (), (buffer,)), LDS_BYTES)
-        counts = np.zeros(2, np.uint64)
+        counts = np.zeros(len(self.prepared.ops), np.uint64)
         group = build_group(self.prepared, memory, counts, 1, LDS_BYTES, False)
         group.lds[:LDS_BYTES] = machine.lds
         group.states["scalar"][0] = machine.scalar
         group.states["vector"][0] = machine.vector
-        group.states["limit"] = 10
+        group.states["limit"] = 1000
         step = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p)(native().symbol("asm_run_fast"))
         status = step(group.states.ctypes.data)
         kind = layout.FAULT_KINDS[int(group.states["fault"][0])]

@@ -1,6 +1,7 @@
 """What a kernel promises its host: descriptor fields, arguments and resource figures.
 
-Source: LLVM AMDGPUUsage, "Kernel Descriptor" and "Code Object Metadata"; reading and writing them is the frontend's and backend's.
+Reading and writing them is the frontend's and the backend's business. Source: LLVM AMDGPUUsage, "Kernel Descriptor" and
+"Code Object Metadata".
 """
 
 from __future__ import annotations

@@ -24,8 +24,11 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Immediate:
-    """A constant operand. `value` is its 32-bit pattern (inline floats included, 64-bit inline floats by their f32
-    pattern), `text` how it was printed (`1.0`, `0x3f800000`, `-4`, `0`); negate and absolute as on a register."""
+    """A constant operand.
+
+    `value` is its 32-bit pattern (inline floats included, 64-bit inline floats by their f32 pattern), `text` how it was
+    printed (`1.0`, `0x3f800000`, `-4`, `0`); negate and absolute as on a register.
+    """
 
     value: int
     text: str

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from asmevo.diagnostics import Span, fail
+from asmevo.diagnostics import DiagnosticError, Span, fail
 from asmevo.frontend.codeobject import CodeObject
 from asmevo.ir.kernel import Kernel
+
+_ENTRY_FIELD = slice(16, 24)
 
 
 def kernels_only_differ(old: CodeObject, before: Kernel, new: CodeObject, after: Kernel) -> None:
     """Returns when only instructions differ. Raises E0505 for another target, kernel, descriptor or argument layout.
 
-    A descriptor's entry offset may differ, since a rebuilt object may have moved its text by whole pages.
+    Every other byte must be the same too: other kernels, constants, symbols and what tells a loader where to put them. Code
+    that has grown moves what follows, so the new object must then be what rebuilding the old one with that code gives.
     """
     where = Span(new.name)
     if old.target != new.target:
@@ -24,7 +27,32 @@ def kernels_only_differ(old: CodeObject, before: Kernel, new: CodeObject, after:
         fail("E0505", f"'{before.name}' has no descriptor", where)
     if _without_entry(old_descriptor.raw) != _without_entry(new_descriptor.raw):
         fail("E0505", f"the descriptor of '{before.name}' differs", where, "registers, LDS and scratch must stay as they were")
+    place = _first_difference_elsewhere(old, new, before.name)
+    if place is not None and not _is_rebuilt(old, after, new):
+        message = f"the objects differ outside of the code of '{before.name}'"
+        fail("E0505", message, Span(new.name, offset=place), "only that kernel's instructions are compared")
 
 
 def _without_entry(raw: bytes) -> bytes:
-    return raw[:16] + raw[24:]
+    return raw[: _ENTRY_FIELD.start] + raw[_ENTRY_FIELD.stop :]
+
+
+def _first_difference_elsewhere(old: CodeObject, new: CodeObject, name: str) -> int | None:
+    """Return the first byte that differs outside of the kernel's code, which stands in the old object's place."""
+    entry = old.kernel(name)
+    start, stop = old.text.offset + entry.start, old.text.offset + entry.stop
+    pieces = ((0, old.data[:start], new.data[:start]), (stop, old.data[stop:], new.data[stop:]))
+    for offset, one, other in pieces:
+        if one != other:
+            same = next((n for n, (x, y) in enumerate(zip(one, other, strict=False)) if x != y), min(len(one), len(other)))
+            return offset + same
+    return None
+
+
+def _is_rebuilt(old: CodeObject, after: Kernel, new: CodeObject) -> bool:
+    from asmevo.backend.writer import rebuild
+
+    try:
+        return rebuild(old, after) == new.data
+    except DiagnosticError:
+        return False  # What cannot be laid out in the old object did not come from it.

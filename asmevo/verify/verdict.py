@@ -35,7 +35,7 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """One thing a verdict rests on: its method ("z3", "static waits", "static hazards", "emulator"), outcome and what was covered."""
+    """One thing a verdict rests on: its method ("z3", "static waits", "emulator"), its outcome and what was covered."""
 
     method: str
     outcome: Outcome

@@ -1,6 +1,7 @@
 """Native code of atomic read-modify-write operations on global memory and LDS, lane after lane.
 
-Owns what each named operation does to one memory word. Lanes act in ascending order; waves in the order the scheduler runs them.
+Owns what each named operation does to one memory word. Lanes act in ascending order, waves in the order they
+are run.
 """
 
 # llvmlite has no type stubs: what its builder returns is unknown to the checker.

@@ -26,8 +26,10 @@ from asmevo.ir.semantics.expr import MemoryOp
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Active lanes whose first byte is in range, active lanes out of range, the first address beyond, and whether the
-    range was checked by index (then whole elements are in or out)."""
+    """Active lanes whose first byte is in range, active lanes out of range, the first address beyond.
+
+    `structured`: the range was checked by index, so whole elements are in or out.
+    """
 
     mask: Value
     out: Value

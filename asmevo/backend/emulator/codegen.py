@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from llvmlite import ir
 
@@ -287,10 +288,10 @@ def _rounded(bits: int) -> int:
 
 
 def _resize(b: ir.IRBuilder, value: Value, bits: int) -> Value:
-    kind = value.type
-    lanes = kind.count if isinstance(kind, ir.VectorType) else 0
-    width = kind.element.width if lanes else kind.width
-    target = ir.VectorType(ir.IntType(bits), lanes) if lanes else ir.IntType(bits)
+    kind: Any = value.type
+    vector = isinstance(value.type, ir.VectorType)
+    width: int = kind.element.width if vector else kind.width
+    target: Any = ir.VectorType(ir.IntType(bits), kind.count) if vector else ir.IntType(bits)
     if width == bits:
         return value
     return b.trunc(value, target) if width > bits else b.zext(value, target)

@@ -4,6 +4,9 @@ Owns the mapping from an instruction to its handler, operand slots, constants an
 once for the process, so that a candidate that differs in a window costs only that window; forms are compiled once.
 """
 
+# NumPy's own stubs leave several methods of plain arrays partially unknown.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import hashlib

@@ -194,7 +194,8 @@ def build_run(module: ir.Module, strict: bool) -> None:
     with f.when(b.icmp_unsigned("!=", status, const(32, 0)), likely=False):
         b.ret(status)
     if active is not None:
-        _mark(f, state, f.pointer(OP, op, "units"), b.zext(f.get(OP, op, "reads"), I64), b.zext(f.get(OP, op, "marks"), I64), active)
+        reads, marks = (b.zext(f.get(OP, op, name), I64) for name in ("reads", "marks"))
+        _mark(f, state, f.pointer(OP, op, "units"), reads, marks, active)
     b.branch(head)
 
 

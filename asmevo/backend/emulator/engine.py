@@ -3,6 +3,9 @@
 Owns scheduling and the result. The work is done by native code, called without the interpreter's lock.
 """
 
+# NumPy's own stubs leave several methods of plain arrays partially unknown.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import ctypes

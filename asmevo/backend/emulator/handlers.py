@@ -201,8 +201,7 @@ def _part(c: Emitter, value: Value, bits: int, row: int) -> Value:
     if bits <= 32:
         return value if bits == 32 else b.zext(value, c.kind(32))
     moved = b.lshr(value, c.number(bits, 32 * row)) if row else value
-    left = bits - 32 * row
-    return b.trunc(moved, c.kind(32)) if left > 32 or row == 0 else b.trunc(moved, c.kind(32))
+    return b.trunc(moved, c.kind(32))
 
 
 def dest_unit(m: Emitter, name: str) -> Value:

@@ -9,7 +9,7 @@ Owns how native functions are put together. It must not know any opcode.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -90,13 +90,13 @@ class Function:
         """Stack space, allocated at entry, 64-byte aligned."""
         with self.b.goto_entry_block():
             self.b.position_at_start(self.function.entry_basic_block)
-            space = self.b.alloca(kind, const(32, count))
+            space: Any = self.b.alloca(kind, const(32, count))
             space.align = 64
             space.type = PTR  # the builder still gives a typed pointer, which would tie loads and stores to `kind`
             return space
 
     @contextmanager
-    def loop(self, count: Value | int, step: int = 1) -> Iterator[Value]:
+    def loop(self, count: Value | int, step: int = 1) -> Generator[Value, None, None]:
         """Counts an i64 from 0 below `count`; yields the index."""
         total = const(64, count) if isinstance(count, int) else count
         start = self.b.block
@@ -116,7 +116,7 @@ class Function:
         self.b.position_at_end(done)
 
     @contextmanager
-    def each_lane(self, mask: Value) -> Iterator[Value]:
+    def each_lane(self, mask: Value) -> Generator[Value, None, None]:
         """Visits the set bits of an i64, lowest first; yields the lane as i64."""
         start = self.b.block
         head = self.b.append_basic_block("lanes")
@@ -136,7 +136,7 @@ class Function:
         self.b.position_at_end(done)
 
     @contextmanager
-    def when(self, condition: Value, likely: bool | None = None) -> Iterator[None]:
+    def when(self, condition: Value, likely: bool | None = None) -> Generator[None, None, None]:
         """Runs its body when an i1 is set."""
         with self.b.if_then(condition, likely=likely):
             yield

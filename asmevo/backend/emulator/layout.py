@@ -3,6 +3,9 @@
 Owns their byte layout, as NumPy structured types, and the status and fault numbers. It must not know what code does with them.
 """
 
+# NumPy's own stubs leave several methods of plain arrays partially unknown.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import numpy as np

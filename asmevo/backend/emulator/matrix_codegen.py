@@ -1,11 +1,12 @@
 """Builds the handlers of dense matrix instructions, bit for bit by the published rules of gfx942.
 
 f64 and f32: one fused multiply-add after another in order of k. i8: exact, wrapping. f16, bf16, fp8, bf8 and xf32: k in groups
-(8, 8, 16, 16, 4); in a group each product's significand is aligned to the largest sum of exponents and truncated to 24
-fraction bits, the aligned products are added exactly; that sum floored to 31 and the accumulator floored to 24 fraction bits
-below the larger of their exponents are added and rounded once to the nearest f32. For fp8 and bf8 products at even and odd k
-are summed apart, then combined; an accumulator more than 25 binades below is dropped. A group of zero products leaves the
-accumulator as it is. A NaN result is the default NaN. EXEC is ignored, rounding is to nearest even, f32 inputs flush denormals by MODE.
+(8, 8, 16, 16, 4). In a group each product is aligned to the largest sum of its operands' exponents and truncated to 24 fraction
+bits, and the aligned products are added exactly; that sum floored to 31 and the accumulator floored to 24 fraction bits below
+the larger of their exponents are added and rounded once to the nearest f32. For fp8 and bf8 products at even and odd k are
+summed apart, then combined; an accumulator more than 25 binades below is dropped. A group of zero products leaves the
+accumulator as it is. A NaN result is the default NaN. EXEC is ignored, rounding is to nearest even, f32 inputs flush
+denormals by MODE.
 Source: MMA-Sim (arXiv 2511.10909) for the sums, CDNA3 ISA guide section 7 for the modes.
 """
 
@@ -74,7 +75,7 @@ class _Matrix:
         found = ir.GlobalVariable(self.f.module, array, f"{self.f.function.name}.{name}")
         found.global_constant = True
         found.linkage = "internal"
-        found.initializer = ir.Constant(array, list(numbers))
+        setattr(found, "initializer", ir.Constant(array, list(numbers)))  # noqa: B010 - declared as None by the library
         return self.b.bitcast(found, PTR)
 
     # operands
@@ -110,7 +111,7 @@ class _Matrix:
                     f.store(exponent, f.item(exponents, place, 4), 4)
         return _Panel(values, exponents)
 
-    def decode(self, kind: str, word: Value) -> tuple[Value, Value]:
+    def decode(self, kind: str, word: Value) -> tuple[Value, Value | None]:
         """Value, or significand and exponent, of packed elements."""
         b = self.b
         if kind == "i8":
@@ -226,7 +227,7 @@ class _Matrix:
         for product, exponent in zip(products, exponents, strict=True):
             scale = self.power(b.add(b.sub(exponent, top), self.number(I32, _FRACTION))) if self.by_significand else common
             moved = b.fmul(product, scale)
-            total = b.add(total, b.fptosi(moved, total.type))  # fits but for infinities and NaN, which `fused` replaces
+            total = b.add(total, b.fptosi(moved, self.vector(I32)))  # fits but for infinities and NaN, which `fused` replaces
         return total, top
 
     def widened(self, value: Value, amount: Value) -> Value:
@@ -253,7 +254,7 @@ class _Matrix:
             shapes = held if one else self.vector(held)
             raw = f.load(shapes, f.item(panel.values, index, width), width)
             value = self.splat(raw) if one else raw
-            exponent = None
+            exponent: Value = None
             if panel.exponents is not None:
                 low = f.load(I32 if one else self.vector(I32), f.item(panel.exponents, index, 4), 4)
                 exponent = self.splat(low) if one else low
@@ -269,7 +270,7 @@ class _Matrix:
                 acc = b.add(acc, b.mul(left[0][0], right[0][0]))
             else:
                 real = self.vector(F64 if kind == "f64" else F32)
-                held = acc.type
+                held: Value = acc.type
                 acc = b.bitcast(self.call("llvm.fma", left[0][0], right[0][0], b.bitcast(acc, real)), held)
         return acc
 

@@ -1,6 +1,7 @@
 """Native functions that move bytes between registers and the buffer table, with every access checked.
 
-Owns bounds, alignment, definedness and write permission of global memory. LDS is `lds_codegen`'s, order of completion `queue_codegen`'s.
+Owns bounds, alignment, definedness and write permission of global memory. LDS is `lds_codegen`'s, order of completion
+`queue_codegen`'s.
 """
 
 # llvmlite has no type stubs: what its builder returns is unknown to the checker.
@@ -199,7 +200,9 @@ def _misaligned(f: Function, state: Value, address: Value, lane: Value, size: in
             f.ret(fault(f, state, "misaligned", lane, address))
 
 
-def _careful(f: Function, state: Value, addresses: Value, mask: Value, rows: Value, size: int, strict: bool, write: bool) -> None:
+def _careful(
+    f: Function, state: Value, addresses: Value, mask: Value, rows: Value, size: int, strict: bool, write: bool
+) -> None:
     """One lane after another through asm_resolve, which names the faulty one."""
     with f.each_lane(mask) as lane:
         address = f.load(I64, f.item(addresses, lane, 8), 8)

@@ -3,6 +3,9 @@
 Owns the ABI at entry (source: LLVM AMDGPUUsage, initial kernel execution state) and the memory that native code points into.
 """
 
+# NumPy's own stubs leave several methods of plain arrays partially unknown.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import struct
@@ -90,7 +93,9 @@ def build_memory(dispatch: Dispatch, lds_bytes: int) -> Memory:
     )
 
 
-def build_group(prepared: Prepared, memory: Memory, counts: npt.NDArray[np.uint64], waves: int, lds_bytes: int, strict: bool) -> Group:
+def build_group(
+    prepared: Prepared, memory: Memory, counts: npt.NDArray[np.uint64], waves: int, lds_bytes: int, strict: bool
+) -> Group:
     """Allocates the waves' states with everything that stays the same for all work-groups of the dispatch."""
     if lds_bytes > MAX_LDS:
         fail("E0231", f"the launch needs {lds_bytes} bytes of LDS; a work-group has at most {MAX_LDS}")
@@ -171,7 +176,8 @@ def build_entry(prepared: Prepared, dispatch: Dispatch, memory: Memory) -> Entry
     masks = np.packbits(active, axis=1, bitorder="little").view(np.uint64).reshape(waves)
     roots = kernel.roots or (kernel.blocks[0].label,)
     root = roots[-1] if d and d.preload_dwords else roots[0]
-    return Entry(scalar, valid, (group_ids[0], group_ids[1], group_ids[2]), lanes.reshape(waves, LANES), masks, prepared.starts[root])
+    ids = (group_ids[0], group_ids[1], group_ids[2])
+    return Entry(scalar, valid, ids, lanes.reshape(waves, LANES).astype(np.uint32), masks, prepared.starts[root])
 
 
 def _user_sgprs(d: KernelDescriptor | None, memory: Memory, dispatch: Dispatch) -> list[int]:

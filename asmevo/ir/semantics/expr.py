@@ -1,7 +1,8 @@
 """The typed expression language in which every opcode's meaning is written, once.
 
 All values are bit vectors; a float operation names its format (`f16`, `bf16`, `f32`, `f64`) and acts on the bits. Three
-interpreters read these expressions: NumPy (reference), native code through llvmlite (speed), z3 (proof). Nothing here evaluates.
+interpreters read these expressions: NumPy (reference), native code through llvmlite (speed), z3 (proof). Nothing here
+evaluates.
 
 Lane expressions are evaluated once for each active lane, scalar expressions once a wave.
 """

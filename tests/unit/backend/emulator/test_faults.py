@@ -77,7 +77,8 @@ def test_an_output_read_before_it_is_written():
 
 
 def test_an_address_outside_every_buffer_names_buffer_and_lane():
-    (fault,) = run(kernel(COPY.format(wait="s_waitcnt vmcnt(0)")), dispatch(words("in", np.arange(60)), output("out", 64))).faults
+    short = dispatch(words("in", np.arange(60)), output("out", 64))
+    (fault,) = run(kernel(COPY.format(wait="s_waitcnt vmcnt(0)")), short).faults
     assert (fault.kind, fault.lane) == ("out-of-bounds", 60)
     assert "in+0xf0" in fault.message
 
@@ -121,7 +122,8 @@ def test_lds_exchange_needs_both_the_wait_and_the_barrier(seed: int):
 
 
 def test_reading_on_while_another_wave_overwrites():
-    text = EXCHANGE.format(wait="s_waitcnt lgkmcnt(0)", barrier="s_barrier") + "{barrier}\nds_write_b32 v1, v3\ns_waitcnt lgkmcnt(0)"
+    text = EXCHANGE.format(wait="s_waitcnt lgkmcnt(0)", barrier="s_barrier")
+    text += "{barrier}\nds_write_b32 v1, v3\ns_waitcnt lgkmcnt(0)"
     assert kinds(text.format(barrier="s_barrier"), dispatch(items=128, lds=512)) == []
     assert kinds(text.format(barrier="s_nop 0"), dispatch(items=128, lds=512)) == ["race"]
 
@@ -143,13 +145,34 @@ s_waitcnt lgkmcnt(0)
     assert kinds(text.format(wait="s_nop 0"), dispatch(items=128, lds=512)) == ["race"]
 
 
+def test_an_atomic_that_was_not_waited_for_is_not_yet_seen():
+    text = """
+v_mov_b32_e32 v1, 0
+v_readfirstlane_b32 s4, v0
+s_cmp_lg_u32 s4, 0
+s_cbranch_scc1 others
+ds_write_b32 v1, v1
+s_waitcnt lgkmcnt(0)
+others:
+s_barrier
+ds_add_u32 v1, v0
+{wait}
+s_barrier
+ds_read_b32 v3, v1
+s_waitcnt lgkmcnt(0)
+"""
+    assert kinds(text.format(wait="s_waitcnt lgkmcnt(0)"), dispatch(items=128, lds=4)) == []
+    assert kinds(text.format(wait="s_nop 0"), dispatch(items=128, lds=4)) == ["race"]
+
+
 def test_lds_bounds_and_definedness():
     assert kinds("v_mov_b32_e32 v1, 0\nds_read_b32 v2, v1", dispatch(lds=4)) == ["uninitialised-memory"]
     assert kinds("v_mov_b32_e32 v1, 4\nds_write_b32 v1, v1", dispatch(lds=4)) == ["out-of-bounds"]
 
 
 def test_a_wave_sees_its_own_earlier_lds_stores():
-    text = "v_lshlrev_b32_e32 v1, 2, v0\nds_write_b32 v1, v0\nds_read_b32 v2, v1\ns_waitcnt lgkmcnt(0)\nv_add_u32_e32 v3, v2, v2"
+    text = "v_lshlrev_b32_e32 v1, 2, v0\nds_write_b32 v1, v0\nds_read_b32 v2, v1\n"
+    text += "s_waitcnt lgkmcnt(0)\nv_add_u32_e32 v3, v2, v2"
     assert kinds(text, dispatch(lds=256)) == []
 
 

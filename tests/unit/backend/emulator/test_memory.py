@@ -11,6 +11,7 @@ from asmevo.backend.emulator import run
 
 from .small_kernels import POINTERS, dispatch, kernel, output, words
 
+NARROW = {"ubyte": np.uint8, "sbyte": np.int8, "ushort": np.uint16, "sshort": np.int16}
 DATA = np.random.default_rng(3).integers(0, 1 << 32, 1024, np.uint32)
 
 
@@ -34,7 +35,7 @@ global_store_dword{suffix} v8, {rows}, s[6:7]
     assert (result(text, 64 * size, mode).view(np.uint32) == DATA[: 64 * size]).all()
 
 
-@pytest.mark.parametrize(("name", "dtype"), [("ubyte", np.uint8), ("sbyte", np.int8), ("ushort", np.uint16), ("sshort", np.int16)])
+@pytest.mark.parametrize(("name", "dtype"), NARROW.items())
 def test_narrow_loads_extend(name: str, dtype: type):
     size = np.dtype(dtype).itemsize
     text = POINTERS + f"""

@@ -84,8 +84,10 @@ def test_native_code_agrees_with_the_reference(text: str, mode: int, mask: int):
 
 @pytest.mark.parametrize(
     "name",
-    ["v_mfma_f32_4x4x4_16b_f16", "v_mfma_f32_16x16x16_bf16", "v_mfma_f32_16x16x4_f32", "v_mfma_f64_4x4x4_4b_f64"]
-    + ["v_mfma_i32_16x16x32_i8", "v_mfma_f32_16x16x32_fp8_bf8", "v_mfma_f32_16x16x8_xf32"],
+    [
+        *("v_mfma_f32_4x4x4_16b_f16", "v_mfma_f32_16x16x16_bf16", "v_mfma_f32_16x16x4_f32", "v_mfma_f64_4x4x4_4b_f64"),
+        *("v_mfma_i32_16x16x32_i8", "v_mfma_f32_16x16x32_fp8_bf8", "v_mfma_f32_16x16x8_xf32"),
+    ],
 )
 def test_matrix_products_agree_with_the_reference(name: str):
     shape = shape_of(name)
