@@ -1,4 +1,5 @@
 import pytest
+from support import EXAMPLES
 
 from asmevo.config import resolve
 from asmevo.diagnostics import DiagnosticError
@@ -53,3 +54,10 @@ def test_broken_toml_has_a_line(tmp_path):
 
 def test_set_without_value_is_refused():
     assert _error(None, ["search.seed"]).code == "E0208"
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda p: p.name)
+def test_every_shipped_settings_file_loads(path):
+    settings = resolve(path).settings
+    assert (path.parent / settings.input).exists()
+    assert (path.parent / settings.launch).exists()

@@ -22,6 +22,7 @@ from asmevo.backend.emulator import layout
 from asmevo.backend.emulator.codegen import Place, special_kind
 from asmevo.backend.emulator.dispatch import control_symbol
 from asmevo.backend.emulator.handlers import Form, build_handler, expressions, nodes
+from asmevo.backend.emulator.indexing import CONTROLS
 from asmevo.backend.emulator.intrinsics import MODIFIERS, build_intrinsic
 from asmevo.backend.emulator.layout import OP, STATE
 from asmevo.backend.emulator.native import native
@@ -31,7 +32,7 @@ from asmevo.ir.instruction import Immediate, Instruction, Label, Register, Symbo
 from asmevo.ir.isa import base_mnemonic
 from asmevo.ir.isa.model import Access, Counter, Family, IssueClass, Role, Space
 from asmevo.ir.kernel import Kernel
-from asmevo.ir.registers import VECTOR_MASK, VGPR0, RegisterFile, units
+from asmevo.ir.registers import M0, VECTOR_MASK, VGPR0, RegisterFile, units
 from asmevo.ir.semantics import program_of, source_bits
 from asmevo.ir.semantics.expr import Domain, Expr, Op, Program
 
@@ -55,6 +56,7 @@ class Decoded:
     label: str | None
     approximate: bool
     problem: str | None
+    flags: int = layout.NOT_INDEXED
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,7 @@ def _prepare(kernel: Kernel, strict: bool) -> Prepared:
     ops["reads"] = [d.reads for d in decoded]
     ops["writes"] = [d.writes for d in decoded]
     ops["marks"] = [d.marks for d in decoded]
+    ops["flags"] = [d.flags for d in decoded]
     ops["uid"] = [i.uid for i in instructions]
     ops["target"] = targets
     ops["slot"] = slots
@@ -178,7 +181,7 @@ def _refusal(why: str) -> Decoded:
 def _decode(i: Instruction, strict: bool) -> Decoded:
     if i.definition is None:
         return _refusal(f"raw data or unknown instruction '{i.mnemonic}'")
-    program = program_of(i)
+    program = Program(Domain.CONTROL) if i.mnemonic in CONTROLS else program_of(i)
     if program is None:
         return _refusal(f"no semantics for '{i.mnemonic}'")
     try:
@@ -236,8 +239,39 @@ def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
     checked, reads, writes = _units(i, keeps=masked)
     marks = 0 if waits or masked or base_mnemonic(i.mnemonic) == "v_writelane_b32" else writes
     return Decoded(
-        address, tuple(slots), tuple(constants), immediates, checked, reads, writes, marks, None, program.approximate, None
+        address,
+        tuple(slots),
+        tuple(constants),
+        immediates,
+        checked,
+        reads,
+        writes,
+        marks,
+        None,
+        program.approximate,
+        None,
+        _movable(places) if i.mnemonic.startswith("v_") else layout.NOT_INDEXED,
     )
+
+
+def _movable(places: list[tuple[str, Place]]) -> int:
+    """The slots that VGPR indexing moves, as a decoded operation's flags."""
+    flags = 0
+    slots = {name: place.slot for name, place in places if place.kind == "v"}
+    for k, name in enumerate(("src0", "src1", "src2", "vdst")):
+        flags |= slots.get(name, 15) << (4 * k)
+    return flags
+
+
+_INDEX_BITS = {"SRC0": 1, "SRC1": 2, "SRC2": 4, "DST": 8}
+
+
+def _index_mode(operand: Symbolic) -> int:
+    """The enables of gpr_idx(SRC0,DST)."""
+    if operand.value is not None:
+        return operand.value & 15
+    names = operand.text.upper().removeprefix("GPR_IDX").strip("() ").split(",")
+    return sum(_INDEX_BITS.get(name.strip(), 0) for name in names)
 
 
 def _integer(i: Instruction, modifier: str) -> int:
@@ -261,9 +295,13 @@ def _control(i: Instruction, slots: list[int], constants: list[int]) -> Decoded:
             immediates = tuple(_OPEN if n is None else n for n in (operand.vmcnt, operand.lgkmcnt))
         elif isinstance(operand, Label):
             label = operand.name
+        elif isinstance(operand, Symbolic) and i.mnemonic in CONTROLS:
+            immediates = (_index_mode(operand),)
         elif isinstance(operand, Symbolic) and symbol in ("asm_getreg", "asm_setreg"):
             immediates = _mode_field(operand.text)
-    checked, reads, writes = _units(i) if i.operands else (b"", 0, 0)
+    # VGPR indexing changes fields of M0 and leaves the rest, whatever it is.
+    keeps = 1 << M0 if i.mnemonic in CONTROLS else 0
+    checked, reads, writes = _units(i, ignored=keeps) if i.operands else (b"", 0, 0)
     marks = 0 if symbol == "asm_clock" else writes
     return Decoded(
         native().symbol(symbol), tuple(slots), tuple(constants), immediates, checked, reads, writes, marks, label, False, None
@@ -282,10 +320,11 @@ def _mode_field(text: str) -> tuple[int, int]:
     return int(found.group(2) or 0), (1 << size) - 1
 
 
-def _units(i: Instruction, *, keeps: bool = False) -> tuple[bytes, int, int]:
+def _units(i: Instruction, *, keeps: bool = False, ignored: int = 0) -> tuple[bytes, int, int]:
     """The checked units, reads before writes, as u16 entries.
 
-    `keeps`: lanes that are not written keep the destination, which does not count as reading it.
+    `keeps`: lanes that are not written keep the destination, which does not count as reading it. `ignored` are units that
+    need not be valid.
     """
     assert i.definition is not None
     touched = effects(i)
@@ -300,7 +339,7 @@ def _units(i: Instruction, *, keeps: bool = False) -> tuple[bytes, int, int]:
         need = layout.NEED_ALL
     elif base_mnemonic(i.mnemonic) in _READ_ANY:
         need = layout.NEED_ANY
-    reads = [_entry(unit, need) for unit in units(touched.reads)]
+    reads = [_entry(unit, need) for unit in units(touched.reads & ~ignored)]
     writes = [_entry(unit, need) for unit in units(touched.writes)]
     return np.array(reads + writes, np.uint16).tobytes(), len(reads), len(writes)
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 from llvmlite import ir
 
 from asmevo.backend.emulator import layout
-from asmevo.backend.emulator.irkit import HANDLER, I1, I16, I32, I64, PTR, Function, Value, const
+from asmevo.backend.emulator.indexing import CONTROLS, Typed
+from asmevo.backend.emulator.irkit import I1, I16, I32, I64, PTR, Function, Value, const
 from asmevo.backend.emulator.layout import ENTRY, KIND, OP, STATE
 from asmevo.backend.emulator.memory_codegen import fault
 from asmevo.backend.emulator.queue_codegen import fill_load, new_entry
@@ -53,7 +54,7 @@ _NOTHING = frozenset(
 
 def control_symbol(mnemonic: str, *, fence: bool) -> str | None:
     """The native function of a control operation; None when it is not modelled."""
-    if mnemonic in BRANCHES:
+    if mnemonic in BRANCHES or mnemonic in CONTROLS:
         return f"asm_{mnemonic}"
     if fence:
         return "asm_fence"
@@ -182,6 +183,15 @@ def build_run(module: ir.Module, strict: bool) -> None:
     tally = f.item(f.pointer(STATE, state, "counts"), pc, 8)
     f.store(b.add(f.load(I64, tally, 8), const(64, 1)), tally, 8)
     op = f.item(f.pointer(STATE, state, "ops"), pc, OP.itemsize)
+    mode = f.load(I32, f.at(state, layout.unit_offset(MODE)), 4)
+    indexing = b.icmp_unsigned("!=", b.and_(mode, const(32, layout.GPR_INDEX_ENABLE)), const(32, 0))
+    with f.when(indexing, likely=False):
+        movable = b.icmp_unsigned("!=", f.get(OP, op, "flags"), const(16, layout.NOT_INDEXED))
+        with f.when(movable):
+            moved = b.call(f.external("asm_indexed", I32, PTR, PTR), [state, op])
+            with f.when(b.icmp_unsigned("!=", moved, const(32, 0)), likely=False):
+                b.ret(moved)
+            b.branch(head)
     active = f.load(I64, f.at(state, layout.unit_offset(EXEC)), 4) if strict else None
     if active is not None:
         units = f.pointer(OP, op, "units")
@@ -190,22 +200,10 @@ def build_run(module: ir.Module, strict: bool) -> None:
         _check_units(f, state, units, const(64, 0), reads, active, write=False)
         _check_units(f, state, units, reads, writes, active, write=True)
     handler = f.pointer(OP, op, "handler")
-    status = b.call(_Typed(handler), [state, op])
+    status = b.call(Typed(handler), [state, op])
     with f.when(b.icmp_unsigned("!=", status, const(32, 0)), likely=False):
         b.ret(status)
     if active is not None:
         reads, marks = (b.zext(f.get(OP, op, name), I64) for name in ("reads", "marks"))
         _mark(f, state, f.pointer(OP, op, "units"), reads, marks, active)
     b.branch(head)
-
-
-class _Typed:
-    """An address with the type of a handler, as llvmlite's call instruction wants it."""
-
-    def __init__(self, address: Value) -> None:
-        self.address = address
-        self.function_type = HANDLER
-        self.type = address.type
-
-    def get_reference(self) -> str:
-        return self.address.get_reference()

@@ -69,7 +69,12 @@ OP = np.dtype(
     align=True,
 )
 """A decoded operation. `units` points to u16 entries: `reads` of them are checked before, then `writes`; the first `marks`
-of the written ones are valid after it. An entry is unit | need << 10. `slot` are byte offsets of operands in the wave state."""
+of the written ones are valid after it. `flags` are four nibbles, the slots of src0, src1, src2 and the destination that VGPR
+indexing moves, 15 where there is none. An entry is unit | need << 10. `slot` are byte offsets of operands in the wave state."""
+
+NOT_INDEXED = 0xFFFF
+GPR_INDEX_ENABLE = 1 << 27
+"""MODE's bit for VGPR indexing; M0 holds the index in bits 7:0 and what it moves in bits 15:12."""
 
 NEED_ACTIVE, NEED_ALL, NEED_ANY = 0, 1, 2
 """Which lanes of a unit must be valid: those in EXEC, all, or at least one."""

@@ -21,7 +21,7 @@ import llvmlite
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from asmevo.backend.emulator import cache, dispatch, lds_codegen, memory_codegen, queue_codegen
+from asmevo.backend.emulator import cache, dispatch, indexing, lds_codegen, memory_codegen, queue_codegen
 
 _LIBRARY = ("sin", "cos", "ldexp")
 _OPTIMISATION = 2
@@ -123,3 +123,5 @@ def _build_runtime(module: ir.Module) -> None:
         queue_codegen.build_pop(module, queue)
     queue_codegen.build_wait(module)
     dispatch.build_control(module)
+    indexing.build_controls(module)
+    indexing.build_indexed(module)
