@@ -18,7 +18,7 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 demo: $(STAMP) ## Optimise the shipped kernels: verified, modelled cycles before and after
-	$(BIN)/python -m asmevo.cli.demo --output build/demo
+	$(BIN)/python examples/demo.py --output build/demo
 
 test: $(STAMP) ## Run the test suite
 	$(BIN)/python -m pytest -n $(JOBS)

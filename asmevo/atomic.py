@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
 
 from asmevo.diagnostics import Span, fail
+
+
+def check_writable(path: Path) -> None:
+    """Raises E0108 when a file could not be put there, so that long work need not end with that news."""
+    reason = None
+    if path.is_dir():
+        reason = os.strerror(errno.EISDIR)
+    elif not path.parent.is_dir():
+        reason = os.strerror(errno.ENOENT)
+    elif not os.access(path.parent, os.W_OK | os.X_OK):
+        reason = os.strerror(errno.EACCES)
+    if reason:
+        fail("E0108", f"cannot write '{path}': {reason}", Span(str(path)))
 
 
 def write_atomically(path: Path, data: bytes) -> None:

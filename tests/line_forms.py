@@ -16,7 +16,11 @@ _VECTOR = frozenset({Family.VOP1, Family.VOP2, Family.VOP3, Family.VOP3P, Family
 _SCALAR_NAMES = frozenset({"sdst", "ssrc0", "ssrc1", "sdata", "sbase", "srsrc", "soffset", "saddr"})
 _E64 = frozenset({Family.VOP1, Family.VOP2, Family.VOPC})
 _BYTES = ("src0_sel:BYTE_1 src1_sel:WORD_1", "src0_sel:WORD_1 src1_sel:BYTE_3", "src0_sel:DWORD src1_sel:BYTE_0")
-_PLACES = ("dst_sel:DWORD dst_unused:UNUSED_PAD", "dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE", "dst_sel:BYTE_1 dst_unused:UNUSED_SEXT")
+_PLACES = (
+    "dst_sel:DWORD dst_unused:UNUSED_PAD",
+    "dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE",
+    "dst_sel:BYTE_1 dst_unused:UNUSED_SEXT",
+)
 _DPP = (
     "quad_perm:[2,1,3,0] row_mask:0xf bank_mask:0xf",
     "row_shr:3 row_mask:0xa bank_mask:0x7",
@@ -61,7 +65,9 @@ class _Registers:
 
 def _kind(definition: OpcodeDef, spec: OperandSpec) -> str:
     if definition.family not in _VECTOR:
-        return "s" if spec.name in _SCALAR_NAMES or definition.family.value.startswith("s") and spec.name != "vaddr" else "v"
+        return "s" if spec.name in _SCALAR_NAMES or (
+            definition.family.value.startswith("s") and spec.name != "vaddr"
+        ) else "v"
     if spec.name == "sdst":
         return "s"
     mask = spec.name == "src2" and spec.bits == 64 and ("cndmask" in definition.mnemonic or "_co_" in definition.mnemonic)

@@ -19,7 +19,7 @@ from asmevo.backend.emulator.setup import build_group, build_memory
 from asmevo.backend.launch import Buffer, Dispatch
 from asmevo.ir.instruction import Immediate, Instruction, Register, Symbolic
 from asmevo.ir.isa import lookup
-from asmevo.ir.isa.model import Family, Role, Space
+from asmevo.ir.isa.model import Family, Space
 from asmevo.ir.kernel import Block, Kernel
 from asmevo.ir.registers import EXEC, EXECZ, M0, MODE, SCC, VCC, VCCZ, VGPR0
 from asmevo.ir.semantics import program_of, source_bits
@@ -33,23 +33,23 @@ ALL = (1 << LANES) - 1
 _SLOT = 16
 _BUFFER_WORD = 0x00020000
 
-F32 = (
-    [0, 1, 2, 0x000FFFFF, 0x00400000, 0x007FFFFF, 0x00800000, 0x00800001, 0x01000000, 0x33800000, 0x33800001, 0x34000000]
-    + [0x3EFFFFFF, 0x3F000000, 0x3F7FFFFF, 0x3F800000, 0x3F800001, 0x3FC00000, 0x40000000, 0x40200000, 0x40490FDB]
-    + [0x38800000, 0x387FFFFF, 0x387FE000, 0x33000000, 0x477FE000, 0x477FEFFF, 0x477FF000, 0x437F0000, 0x43700000, 0x47600000]
-    + [0x4B000001, 0x4EFFFFFF, 0x4F000000, 0x4F7FFFFF, 0x4F800000, 0x5F000000, 0x7E800000, 0x7F000000, 0x7F7FFFFF]
-    + [0x7F800000, 0x7FC00000, 0x7FC12345, 0x7F800001, 0x7FBFFFFF, 0x7FFFFFFF]
-)
-F16 = (
-    [0, 1, 2, 0x01FF, 0x0200, 0x03FF, 0x0400, 0x0401, 0x1400, 0x3555, 0x37FF, 0x3800, 0x3BFF, 0x3C00, 0x3C01, 0x3E00, 0x4000]
-    + [0x4248, 0x4BFF, 0x5801, 0x5BF8, 0x7800, 0x7BFF, 0x7C00, 0x7E00, 0x7E55, 0x7C01, 0x7DFF, 0x7F80, 0x7FC1]
-)
-F64 = (
-    [0, 1, 0xFFFFFFFFFFFFF, 0x10000000000000, 0x10000000000001, 0x3690000000000000, 0x36A0000000000000, 0x380FFFFFE0000000]
-    + [0x3FE0000000000000, 0x3FEFFFFFFFFFFFFF, 0x3FF0000000000000, 0x3FF0000000000001, 0x3FF8000000000000, 0x4000000000000000]
-    + [0x41DFFFFFFFC00000, 0x41E0000000000000, 0x41EFFFFFFFE00000, 0x41F0000000000000, 0x47EFFFFFE0000000, 0x47EFFFFFF0000000]
-    + [0x7FE0000000000000, 0x7FEFFFFFFFFFFFFF, 0x7FF0000000000000, 0x7FF8000000000000, 0x7FF0000000000001, 0x7FFFFFFFFFFFFFFF]
-)
+F32 = [
+    0, 1, 2, 0x000FFFFF, 0x00400000, 0x007FFFFF, 0x00800000, 0x00800001, 0x01000000, 0x33800000, 0x33800001, 0x34000000,
+    0x3EFFFFFF, 0x3F000000, 0x3F7FFFFF, 0x3F800000, 0x3F800001, 0x3FC00000, 0x40000000, 0x40200000, 0x40490FDB,
+    0x38800000, 0x387FFFFF, 0x387FE000, 0x33000000, 0x477FE000, 0x477FEFFF, 0x477FF000, 0x437F0000, 0x43700000, 0x47600000,
+    0x4B000001, 0x4EFFFFFF, 0x4F000000, 0x4F7FFFFF, 0x4F800000, 0x5F000000, 0x7E800000, 0x7F000000, 0x7F7FFFFF,
+    0x7F800000, 0x7FC00000, 0x7FC12345, 0x7F800001, 0x7FBFFFFF, 0x7FFFFFFF,
+]
+F16 = [
+    0, 1, 2, 0x01FF, 0x0200, 0x03FF, 0x0400, 0x0401, 0x1400, 0x3555, 0x37FF, 0x3800, 0x3BFF, 0x3C00, 0x3C01, 0x3E00, 0x4000,
+    0x4248, 0x4BFF, 0x5801, 0x5BF8, 0x7800, 0x7BFF, 0x7C00, 0x7E00, 0x7E55, 0x7C01, 0x7DFF, 0x7F80, 0x7FC1,
+]
+F64 = [
+    0, 1, 0xFFFFFFFFFFFFF, 0x10000000000000, 0x10000000000001, 0x3690000000000000, 0x36A0000000000000, 0x380FFFFFE0000000,
+    0x3FE0000000000000, 0x3FEFFFFFFFFFFFFF, 0x3FF0000000000000, 0x3FF0000000000001, 0x3FF8000000000000, 0x4000000000000000,
+    0x41DFFFFFFFC00000, 0x41E0000000000000, 0x41EFFFFFFFE00000, 0x41F0000000000000, 0x47EFFFFFE0000000, 0x47EFFFFFF0000000,
+    0x7FE0000000000000, 0x7FEFFFFFFFFFFFFF, 0x7FF0000000000000, 0x7FF8000000000000, 0x7FF0000000000001, 0x7FFFFFFFFFFFFFFF,
+]
 INTEGERS = [*range(-70, 71), *(1 << n for n in range(32)), *((1 << n) - 1 for n in range(1, 33)), 0x80008000, 0x7FFF8000]
 
 
@@ -142,19 +142,19 @@ def aim(i: Instruction, machine: Machine, seed: int) -> Machine:
     space, base = i.definition.space, layout.base_address(0)
     if space is None:
         return machine
-    loads = not program_of(i).memory or program_of(i).memory.dest is not None and program_of(i).memory.atomic is None
+    memory = getattr(program_of(i), "memory", None)
+    atomic = memory is not None and memory.atomic is not None
+    loads = memory is None or (memory.dest is not None and not atomic)
     places = (rng.integers(0, 128, LANES) if loads else rng.permutation(128)[:LANES]).astype(object) * _SLOT
-    if program_of(i).memory is not None and program_of(i).memory.atomic is not None:
+    if atomic:
         places[::5] = places[0]
     machine.scalar[M0] = 1024
-    based = False
     for spec, operand in zip(i.definition.operands, i.operands, strict=True):
         if not isinstance(operand, Register):
             continue
         unit, bits = operand.range.unit, 32 * operand.range.count
         if spec.name in ("saddr", "sbase") and space is not Space.BUFFER and bits == 64:
             machine.put(unit, base + 1024, 64)
-            based = spec.name == "saddr"
         elif spec.name in ("srsrc", "sbase"):
             stride = 32 if any(m.name == "idxen" for m in i.modifiers) and seed % 2 else 0
             records = 100 if stride else BUFFER_BYTES // 8
@@ -172,7 +172,6 @@ def aim(i: Instruction, machine: Machine, seed: int) -> Machine:
                 machine.put(unit, places // _SLOT | places % 48 << 32 if pair else places // _SLOT if index else places, bits)
             else:
                 machine.put(unit, places, 32)
-    assert based or space is not None
     return machine
 
 
@@ -304,6 +303,8 @@ def combine(atomic: str, old: int, data: list[int], bits: int, mode: int) -> int
     """What an atomic leaves in memory."""
     operation, kind = atomic.rsplit("_", 1)
     x = data[0]
+    if operation == "cmpst" and kind[0] == "f":
+        return data[1] if _float(Op.FEQ, kind, mode, old, x) else old
     if kind[0] in "fb" and kind not in ("b32", "b64"):
         op = {"add": Op.FADD, "min": Op.FMIN, "max": Op.FMAX}[operation.removeprefix("pk_")]
         if not operation.startswith("pk_"):
@@ -325,6 +326,7 @@ def combine(atomic: str, old: int, data: list[int], bits: int, mode: int) -> int
         "swap": lambda: x,
         "cmpswap": lambda: x if old == data[1] else old,
         "cmpst": lambda: data[1] if old == x else old,
+        "wrap": lambda: old - x if old >= x else old + data[1],
         "mskor": lambda: old & ~x | data[1],
     }
     return table[operation]() & ((1 << bits) - 1)
@@ -378,55 +380,71 @@ def _places(i: Instruction, memory: MemoryOp, program: Program, given: _Operands
 
 def _access(i: Instruction, memory: MemoryOp, program: Program, given: _Operands, before: Machine, after: Machine) -> None:
     assert i.definition is not None
-    target = after.lds if i.definition.space is Space.LDS else after.buffer
+    space = after.lds if i.definition.space is Space.LDS else after.buffer
     scalar = i.definition.family is Family.SMEM
-    to_lds = int(reference.Evaluator(given.values, given.specials, given.imms, {}).value(memory.to_lds)[0]) if memory.to_lds else 0
-    for access in _places(i, memory, program, given):
-        loaded: list[int] = []
-        for k, offset in enumerate(access.offsets):
-            step = min(4, memory.bytes)
-            value = 0
-            for n in range(0, memory.bytes, step):
-                if access.inside and (access.limit is None or offset + n + (step if scalar else 1) <= access.limit):
-                    value |= int.from_bytes(target[offset + n : offset + n + step].tobytes(), "little") << (8 * n)
-            loaded.append(value)
-            data = [given.values[name] for name in memory.data]
-            words = [int(d[access.lane]) if isinstance(d, np.ndarray) else int(d) for d in data]
-            if memory.atomic is not None and access.inside:
-                bits = 8 * memory.bytes
-                parts = words if len(words) > 1 else [words[0] & (1 << bits) - 1, words[0] >> bits]
-                stored = combine(memory.atomic, value, parts, bits, given.specials["mode"])
-            elif memory.data and memory.atomic is None:
-                stored = words[k if len(words) > 1 else 0] >> (16 if memory.extend is Extend.D16_HI else 0)
-            else:
-                continue
-            for n in range(memory.bytes):
-                if access.inside and (access.limit is None or offset + n // 4 * 4 < access.limit):
-                    target[offset + n] = stored >> (8 * n) & 0xFF
-        lane = access.lane
+    places = list(_places(i, memory, program, given))
+    if memory.data and memory.atomic is None:
+        # One address of all lanes after the other, as the engine: lanes that meet leave the last one's value.
+        for k in range(len(memory.addresses)):
+            for access in places:
+                words = _words(memory, given, access.lane)
+                _store(space, memory, access, k, words[k if len(words) > 1 else 0])
+        return
+    for access in places:
+        loaded = [_load(space, memory, access, k, whole=scalar) for k in range(len(memory.addresses))]
+        if memory.atomic is not None and access.inside:
+            bits = 8 * memory.bytes
+            words = _words(memory, given, access.lane)
+            parts = words if len(words) > 1 else [words[0] & (1 << bits) - 1, words[0] >> bits]
+            _store(space, memory, access, 0, combine(memory.atomic, loaded[0], parts, bits, given.specials["mode"]))
         if memory.to_lds is not None:
-            place = to_lds + max(4, memory.bytes) * lane
-            value = _extended(loaded[0], memory, 0)
-            after.lds[place : place + max(4, memory.bytes)] = np.frombuffer(
-                value.to_bytes(max(4, memory.bytes), "little"), np.uint8
-            )
+            evaluator = reference.Evaluator(given.values, given.specials, given.imms, {})
+            place = int(evaluator.value(memory.to_lds)[0]) + 4 * access.lane
+            after.lds[place : place + 4] = np.frombuffer(_extended(loaded[0], memory, 0).to_bytes(4, "little"), np.uint8)
         elif memory.dest is not None:
-            unit, _ = given.where[memory.dest]
-            bits = max(32, 8 * memory.bytes)
-            whole = sum(value << (bits * k) for k, value in enumerate(loaded))
-            if unit < VGPR0:
-                after.put(unit, whole, bits * len(loaded))
-                continue
-            if memory.bytes < 4:
-                whole = _extended(whole, memory, int(before.vector[unit - VGPR0, lane]))
-            for n in range(bits * len(loaded) // 32):
-                after.vector[unit - VGPR0 + n, lane] = whole >> (32 * n) & 0xFFFFFFFF
+            _deliver(memory, given.where[memory.dest][0], loaded, access.lane, before, after)
+
+
+def _words(memory: MemoryOp, given: _Operands, lane: int) -> list[int]:
+    data = [given.values[name] for name in memory.data]
+    return [int(d[lane]) if isinstance(d, np.ndarray) else int(d) for d in data]
+
+
+def _load(space: np.ndarray, memory: MemoryOp, access: _Access, k: int, *, whole: bool) -> int:
+    """The value at address `k`; dwords out of range read as 0, for `whole` also those partly so."""
+    step = min(4, memory.bytes)
+    value = 0
+    for n in range(0, memory.bytes, step):
+        place = access.offsets[k] + n
+        if access.inside and (access.limit is None or place + (step if whole else 1) <= access.limit):
+            value |= int.from_bytes(space[place : place + step].tobytes(), "little") << (8 * n)
+    return value
+
+
+def _store(space: np.ndarray, memory: MemoryOp, access: _Access, k: int, value: int) -> None:
+    value >>= 16 if memory.extend is Extend.D16_HI and memory.dest is None else 0
+    for n in range(memory.bytes):
+        place = access.offsets[k] + n
+        if access.inside and (access.limit is None or access.offsets[k] + n // 4 * 4 < access.limit):
+            space[place] = value >> (8 * n) & 0xFF
+
+
+def _deliver(memory: MemoryOp, unit: int, loaded: list[int], lane: int, before: Machine, after: Machine) -> None:
+    bits = max(32, 8 * memory.bytes)
+    value = sum(part << (bits * k) for k, part in enumerate(loaded))
+    if unit < VGPR0:
+        after.put(unit, value, bits)
+        return
+    if memory.bytes < 4:
+        value = _extended(value, memory, int(before.vector[unit - VGPR0, lane]))
+    for n in range(bits * len(loaded) // 32):
+        after.vector[unit - VGPR0 + n, lane] = value >> (32 * n) & 0xFFFFFFFF
 
 
 # Comparison ------------------------------------------------------------------------------------------------------------------
 
 
-def differences(i: Instruction, mine: Machine, theirs: Machine, ulps: int = 0) -> list[str]:
+def differences(mine: Machine, theirs: Machine, ulps: int = 0) -> list[str]:
     """Where two states differ; vector registers may differ by `ulps` in the last place."""
     found = [f"unit {n}: {mine.scalar[n]:#x} != {theirs.scalar[n]:#x}" for n in np.nonzero(mine.scalar != theirs.scalar)[0]]
     far = np.abs(mine.vector.astype(np.int64) - theirs.vector.astype(np.int64)) > ulps

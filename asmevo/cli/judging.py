@@ -45,6 +45,8 @@ def verify(
     """
 
     def body() -> int:
+        from asmevo.verify.alignment import aligned
+        from asmevo.verify.align import aligned
         from asmevo.verify.judge import Judge, Level
         from asmevo.verify.launches import load_launches
         from asmevo.verify.object_diff import kernels_only_differ
@@ -61,8 +63,9 @@ def verify(
             verdict = Verdict(Outcome.IDENTICAL, (Basis("bytes", Outcome.IDENTICAL, "the files are byte-identical"),))
         else:
             kernels_only_differ(old_object, before, new_object, after)
+            after = aligned(before, after)
             dispatches = load_launches(launch, before) if launch else []
-            verdict = Judge(Level(wanted), dispatches, timeout_s, tuple(range(seeds)))(before, after)
+            verdict = Judge(Level(wanted), dispatches, timeout_s, tuple(range(seeds)))(before, aligned(before, after))
         show_verdict(verdict, output)
         return verdict_exit(verdict)
 

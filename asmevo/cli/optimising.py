@@ -186,11 +186,18 @@ def show_optimisation(result: Optimisation, output: Format) -> None:
     """Prints modelled cycles before and after, what was tried, and the verdict's basis."""
     from collections import Counter
 
+    from asmevo.search.profile import full_occupancy_cycles
+
+    profile = result.profile
     gain = (result.speedup - 1) * 100
     print(
         f"{printable(result.original.name)}: {result.before_cycles:,.0f} -> {result.after_cycles:,.0f} modelled cycles", end=""
     )
-    print(f" ({gain:+.1f} %, modelled, {result.profile.waves_per_simd} wave(s) per SIMD, no device)")
+    print(f" ({gain:+.1f} %, modelled, {profile.waves_per_simd} wave(s) per SIMD as launched, no device)")
+    if result.steps and profile.full_occupancy != profile.waves_per_simd:
+        before, after = (full_occupancy_cycles(k, profile) for k in (result.original, result.kernel))
+        full = f"{before:,.0f} -> {after:,.0f} modelled cycles ({(before / after - 1) * 100:+.1f} %)"
+        print(f"  in a launch that fills the chip, {profile.full_occupancy} waves per SIMD: {full}")
     counts = Counter(attempt.status.value for attempt in result.attempts)
     tried = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     print(

@@ -59,8 +59,11 @@ class _Search:
         self.best_cycles = self.profile.estimate.total_cycles
         self.seen.add(_fingerprint(self.original))
 
-    def spent(self) -> bool:
-        return time.perf_counter() - self.started >= self.budget.seconds or len(self.attempts) >= self.budget.attempts
+    def spent(self, unrecorded: int = 0) -> bool:
+        """Whether the budget is used up, counting candidates that were modelled but not judged yet."""
+        if time.perf_counter() - self.started >= self.budget.seconds:
+            return True
+        return len(self.attempts) + unrecorded >= self.budget.attempts
 
     def record(self, proposal: Proposal, status: Status, cycles: float | None = None, reason: str = "") -> Attempt:
         attempt = Attempt(len(self.attempts), proposal.proposer, proposal.description, status, cycles, reason)
@@ -146,7 +149,7 @@ def _try_pipelines(search: _Search) -> None:
         cycles = search.model(proposal)
         if cycles is not None:
             faster.append((cycles, index, proposal))
-        if search.spent():
+        if search.spent(len(faster)):
             break
     for cycles, _, proposal in sorted(faster, key=lambda item: item[:2]):
         if cycles < search.best_cycles * (1 - MINIMUM_GAIN):

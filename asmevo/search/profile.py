@@ -31,6 +31,14 @@ class Profile:
         return [label for label in ranked if costs[label].executions][:limit]
 
 
+def full_occupancy_cycles(kernel: Kernel, profile: Profile) -> float:
+    """Modelled cycles of `kernel` on the same executions with as many waves a SIMD as its size allows.
+
+    A small launch leaves SIMDs nearly empty, which makes order matter more than in a launch that fills the chip.
+    """
+    return estimate(kernel, dict(profile.executions), waves_per_simd=profile.full_occupancy).total_cycles
+
+
 def profile_kernel(kernel: Kernel, dispatches: Sequence[Dispatch], waves_per_simd: int | None = None) -> Profile:
     """Runs each dispatch once in strict mode and models the result. Raises E0504 when the original itself faults."""
     executions: dict[int, int] = {}

@@ -25,6 +25,8 @@ from asmevo.verify.launch_file import Argument, Case, LaunchFile, Number, Whole,
 MAX_BUFFER_BYTES = 1 << 30
 MAX_GROUP_ITEMS = 1024
 MAX_GRID = 1 << 31
+MAX_GROUPS = 1 << 20
+"""Work-groups of one case, which are run one by one."""
 MAX_LDS_BYTES = 160 * 1024
 MAX_WHOLE = 1 << 62
 POINTER_BYTES = 8
@@ -89,6 +91,7 @@ class _Builder:
             self._triple("workgroup", _first(self.case.workgroup, self.tree.workgroup, []), MAX_GROUP_ITEMS),
         )
         self._check_group(workgroup)
+        self._check_grid(grid)
         lds = self._whole(_first(self.case.dynamic_lds_bytes, self.tree.dynamic_lds_bytes, 0), self._place("dynamic_lds_bytes"))
         if not 0 <= lds <= 160 * 1024:
             fail(
@@ -139,6 +142,12 @@ class _Builder:
             if not 1 <= size <= most:
                 fail("E0224", f"{name} has {size}, not within 1 to {most}", self.file.span(*place))
         return sizes[0], sizes[1], sizes[2]
+
+    def _check_grid(self, grid: tuple[int, int, int]) -> None:
+        groups = math.prod(grid)
+        if groups > MAX_GROUPS:
+            message = f"the grid has {groups} work-groups, more than {MAX_GROUPS}"
+            fail("E0224", message, self.file.span(*self._place("grid")), "a smaller grid that reaches the same code will do")
 
     def _check_group(self, workgroup: tuple[int, int, int]) -> None:
         items = math.prod(workgroup)

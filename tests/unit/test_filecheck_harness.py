@@ -54,7 +54,7 @@ def test_a_file_that_checks_nothing_is_refused(tmp_path, head, message):
     ],
 )
 def test_wrong_output_fails_and_is_shown(tmp_path, checks):
-    with pytest.raises(harness.CheckFailure, match="output:(.|\n)*s_endpgm"):
+    with pytest.raises(harness.CheckFailure, match=r"output:(.|\n)*s_endpgm"):
         check(tmp_path, RUN + checks + CODE)
 
 

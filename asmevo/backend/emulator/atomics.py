@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from asmevo.backend.emulator import layout, lds_codegen
+from asmevo.backend.emulator import buffers, floats, layout, lds_codegen
 from asmevo.backend.emulator.codegen import Emitter
 from asmevo.backend.emulator.irkit import I32, I64, Value, const
 from asmevo.backend.emulator.layout import ENTRY, LANES
@@ -26,8 +26,16 @@ _PLAIN = {"add": "add", "sub": "sub", "and": "and_", "or": "or_", "xor": "xor"}
 _CHOICES = {"smin": "<", "smax": ">", "umin": "<", "umax": ">"}
 
 
-def emit(m: Emitter, memory: MemoryOp, space: str, addresses: Value, mask: Value, strict: bool) -> None:
-    """One atomic a lane; the old value goes to `memory.dest` when there is one."""
+def emit(
+    m: Emitter, memory: MemoryOp, space: str, arrays: list[Value], mask: Value, out: Value | None, strict: bool
+) -> None:
+    """One atomic a lane; the old value goes to `memory.dest` when there is one, 0 in the lanes of `out` (out of range).
+
+    E0507 for the two-address exchanges of LDS.
+    """
+    if len(arrays) > 1:
+        fail("E0507", f"the emulator has no two-address '{memory.atomic}'")
+    addresses = arrays[0]
     f, b = m.f, m.f.b
     size = memory.bytes
     returned = f.local(I32, 4 * LANES)
@@ -46,6 +54,9 @@ def emit(m: Emitter, memory: MemoryOp, space: str, addresses: Value, mask: Value
     queue = "lds" if space == "lds" else "vm"
     entry = new_entry(f, m.state, queue) if strict else None
     if memory.dest is not None:
+        if out is not None:
+            buffers.clear_rows(m, returned, size // 4, out)
+            mask = b.or_(mask, out)
         _deliver(m, memory.dest, returned, mask, size, entry)
     elif entry is not None:
         f.put(ENTRY, entry, "kind", layout.ENTRY_STORE)
@@ -126,18 +137,25 @@ def _combine(m: Emitter, name: str, old: Value, operands: list[list[Value]], siz
         case "cmpswap":
             return b.select(b.icmp_unsigned("==", old, operands[0][1]), x, old)
         case "cmpst":
-            return b.select(b.icmp_unsigned("==", old, x), operands[1][0], old)
+            return b.select(_equal(m, kind, old, x, bits), operands[1][0], old)
+        case "wrap":
+            return b.select(b.icmp_unsigned(">=", old, x), b.sub(old, x), b.add(old, operands[1][0]))
         case "mskor":
             return b.or_(b.and_(old, b.not_(x)), operands[1][0])
         case _:
             fail("E0507", f"the emulator has no atomic '{name}'")
 
 
+def _equal(m: Emitter, kind: str, old: Value, x: Value, bits: int) -> Value:
+    if kind not in ("f32", "f64"):
+        return m.f.b.icmp_unsigned("==", old, x)
+    leaves = (Expr(Op.CONST, bits, (), 0), Expr(Op.CONST, bits, (), 1))
+    return floats.emit(m, Expr(Op.FEQ, 1, leaves, kind), [old, x])
+
+
 def _float(m: Emitter, operation: str, kind: str, old: Value, x: Value, bits: int) -> Value:
     op = {"add": Op.FADD, "min": Op.FMIN, "max": Op.FMAX}[operation]
     leaves = (Expr(Op.CONST, bits, (), 0), Expr(Op.CONST, bits, (), 1))
-    from asmevo.backend.emulator import floats
-
     if kind in ("f16", "bf16"):
         b = m.f.b
         halves: list[Value] = []

@@ -21,7 +21,7 @@ from asmevo.backend.emulator.layout import ENTRY, LANES
 from asmevo.backend.emulator.lds_codegen import check_races, mark_written, place
 from asmevo.backend.emulator.memory_codegen import check, fault, transfer
 from asmevo.backend.emulator.queue_codegen import new_entry
-from asmevo.ir.semantics.expr import MemoryOp
+from asmevo.ir.semantics.expr import Extend, MemoryOp
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,10 @@ def load_to_lds(m: Emitter, memory: MemoryOp, addresses: Value, mask: Value, zer
                 check_races(f, m.state, "lds_writer", address, lane, 4)
                 check_races(f, m.state, "lds_reader", address, lane, 4)
                 mark_written(f, m.state, address, 4, flying)
-            f.store(f.load(I32, f.item(f.at(rows, 4 * LANES * part), lane, 4), 4), at, 4)
+            value = f.load(I32, f.item(f.at(rows, 4 * LANES * part), lane, 4), 4)
+            if memory.extend is Extend.SIGN:
+                value = b.sext(b.trunc(value, ir.IntType(8 * memory.bytes)), I32)
+            f.store(value, at, 4)
         if entry is not None:
             to = f.item(f.field(ENTRY, entry, "address"), lane, 4)
             f.store(b.trunc(b.add(base, b.mul(lane, const(64, step))), I32), to, 4)

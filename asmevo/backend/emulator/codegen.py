@@ -117,7 +117,7 @@ class Emitter:
             unit = VCC if place.kind == "z" else EXEC
             raw = self.f.load(I64, self.f.at(self.state, layout.unit_offset(unit)), 4)
             return b.zext(b.icmp_unsigned("==", raw, const(64, 0)), ir.IntType(e.bits))
-        size = _rounded(e.bits)
+        size = min(_rounded(e.bits), _rounded(place.bits))
         return _resize(b, self.f.load(ir.IntType(size), self.slot(place.slot), 4), e.bits)
 
     def emit(self, e: Expr) -> Value:

@@ -9,10 +9,9 @@ once for the process, so that a candidate that differs in a window costs only th
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,8 +20,9 @@ import numpy.typing as npt
 from asmevo.backend.emulator import layout
 from asmevo.backend.emulator.codegen import Place, special_kind
 from asmevo.backend.emulator.dispatch import control_symbol
+from asmevo.backend.emulator.form_key import form_key
 from asmevo.backend.emulator.handlers import Form, build_handler, expressions, nodes
-from asmevo.backend.emulator.indexing import CONTROLS
+from asmevo.backend.emulator.indexing import CONTROLS, movable
 from asmevo.backend.emulator.intrinsics import MODIFIERS, build_intrinsic
 from asmevo.backend.emulator.layout import OP, STATE
 from asmevo.backend.emulator.native import native
@@ -32,9 +32,10 @@ from asmevo.ir.instruction import Immediate, Instruction, Label, Register, Symbo
 from asmevo.ir.isa import base_mnemonic
 from asmevo.ir.isa.model import Access, Counter, Family, IssueClass, Role, Space
 from asmevo.ir.kernel import Kernel
-from asmevo.ir.registers import M0, VECTOR_MASK, VGPR0, RegisterFile, units
+from asmevo.ir.registers import M0, UNIT_COUNT, VECTOR_MASK, VGPR0, RegisterFile, units
 from asmevo.ir.semantics import program_of, source_bits
-from asmevo.ir.semantics.expr import Domain, Expr, Op, Program
+from asmevo.ir.semantics.expr import Domain, Op, Program
+from asmevo.ir.semantics.matrix import shape_of
 
 _SPACES = {Space.LDS: "lds", Space.BUFFER: "buffer", Space.SCALAR: "scalar"}
 _OPEN = (1 << 63) - 1
@@ -204,6 +205,8 @@ def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
             unit = operand.range.unit
             bits = 32 * operand.range.count
             vector = operand.range.file in (RegisterFile.VGPR, RegisterFile.AGPR)
+            if not 0 <= unit <= unit + operand.range.count <= (UNIT_COUNT if vector else VGPR0):
+                fail("E0507", f"'{i.mnemonic}' names registers beyond the register file")
             kind = "v" if vector else special_kind(unit) or "s"
             slot = layout.unit_offset(unit)
         elif isinstance(operand, Immediate) or (isinstance(operand, Symbolic) and operand.value is not None):
@@ -228,8 +231,9 @@ def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
     deferred = ""
     if program.memory is None and Counter.LGKMCNT in definition.counters:
         deferred = "smem" if definition.family is Family.SMEM else "lds"
+    _check_widths(i, program, dict(places))
     form = Form(program, tuple(places), modifiers, space, deferred)
-    key = _form_key(form, strict)
+    key = form_key(form, strict)
     name = f"h_{key[:32]}"
     build: Callable[..., None] = build_intrinsic if program.domain is Domain.INTRINSIC else build_handler
     address = native().function(name, lambda module, symbol: build(module, symbol, form, strict), key)
@@ -238,40 +242,41 @@ def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
     masked = program.domain is Domain.LANE and any(w.enable is not None for w in program.writes)
     checked, reads, writes = _units(i, keeps=masked)
     marks = 0 if waits or masked or base_mnemonic(i.mnemonic) == "v_writelane_b32" else writes
+    moved = movable(i, checked, reads)
     return Decoded(
         address,
         tuple(slots),
         tuple(constants),
         immediates,
-        checked,
-        reads,
+        moved.units,
+        moved.reads,
         writes,
         marks,
         None,
         program.approximate,
         None,
-        _movable(places) if i.mnemonic.startswith("v_") else layout.NOT_INDEXED,
+        moved.flags,
     )
 
 
-def _movable(places: list[tuple[str, Place]]) -> int:
-    """The slots that VGPR indexing moves, as a decoded operation's flags."""
-    flags = 0
-    slots = {name: place.slot for name, place in places if place.kind == "v"}
-    for k, name in enumerate(("src0", "src1", "src2", "vdst")):
-        flags |= slots.get(name, 15) << (4 * k)
-    return flags
-
-
-_INDEX_BITS = {"SRC0": 1, "SRC1": 2, "SRC2": 4, "DST": 8}
-
-
-def _index_mode(operand: Symbolic) -> int:
-    """The enables of gpr_idx(SRC0,DST)."""
-    if operand.value is not None:
-        return operand.value & 15
-    names = operand.text.upper().removeprefix("GPR_IDX").strip("() ").split(",")
-    return sum(_INDEX_BITS.get(name.strip(), 0) for name in names)
+def _check_widths(i: Instruction, program: Program, places: dict[str, Place]) -> None:
+    """Refuses operands narrower than what the program moves: native code does not check them again."""
+    wanted = [(w.target, w.value.bits) for w in program.writes if w.value.bits > 1]
+    memory = program.memory
+    if memory is not None:
+        total = 8 * memory.bytes * len(memory.addresses)
+        wanted += [(memory.dest, total)] if memory.dest else []
+        wanted += [(name, 8 * memory.bytes) for name in memory.data]
+    shape = shape_of(str(program.intrinsic).removeprefix("mfma:")) if program.domain is Domain.INTRINSIC else None
+    if shape is not None:
+        wanted += [(name, shape.per_lane * shape.element_bits) for name in ("src0", "src1")]
+        wanted += [(name, shape.results_per_lane * shape.result_bits) for name in ("vdst", "src2")]
+    for name, bits in wanted:
+        place = places.get(name)
+        if place is not None and place.kind == "v" and place.bits < bits:
+            fail("E0507", f"operand '{name}' of '{i.mnemonic}' has {place.bits} bits, not {bits}")
+        if place is not None and place.kind == "-":
+            fail("E0507", f"operand '{name}' of '{i.mnemonic}' is no register")
 
 
 def _integer(i: Instruction, modifier: str) -> int:
@@ -290,19 +295,19 @@ def _control(i: Instruction, slots: list[int], constants: list[int]) -> Decoded:
         fail("E0507", f"the emulator does not run '{i.mnemonic}'")
     if symbol == "asm_fence" and Counter.VMCNT not in i.definition.counters:
         symbol = "asm_nop"
-    for operand in i.operands:
+    for spec, operand in zip(i.definition.operands, i.operands, strict=True):
         if isinstance(operand, WaitCounts):
             immediates = tuple(_OPEN if n is None else n for n in (operand.vmcnt, operand.lgkmcnt))
         elif isinstance(operand, Label):
             label = operand.name
-        elif isinstance(operand, Symbolic) and i.mnemonic in CONTROLS:
-            immediates = (_index_mode(operand),)
+        elif i.mnemonic in CONTROLS and spec.name in ("gpr_idx", "simm16"):
+            immediates = (source_bits(i, spec.name) & 15,)
         elif isinstance(operand, Symbolic) and symbol in ("asm_getreg", "asm_setreg"):
             immediates = _mode_field(operand.text)
     # VGPR indexing changes fields of M0 and leaves the rest, whatever it is.
     keeps = 1 << M0 if i.mnemonic in CONTROLS else 0
     checked, reads, writes = _units(i, ignored=keeps) if i.operands else (b"", 0, 0)
-    marks = 0 if symbol == "asm_clock" else writes
+    marks = 0 if symbol == "asm_clock" or i.mnemonic in CONTROLS else writes
     return Decoded(
         native().symbol(symbol), tuple(slots), tuple(constants), immediates, checked, reads, writes, marks, label, False, None
     )
@@ -346,50 +351,3 @@ def _units(i: Instruction, *, keeps: bool = False, ignored: int = 0) -> tuple[by
 
 def _entry(unit: int, need: int) -> int:
     return unit | (need if unit >= VGPR0 else layout.NEED_ALL) << 10
-
-
-def _form_key(form: Form, strict: bool) -> str:
-    """A digest of everything the native code depends on."""
-    memory = form.program.memory
-    parts = [
-        form.program.domain.value,
-        str(form.program.intrinsic),
-        str(form.places),
-        str(form.modifiers),
-        form.space,
-        form.deferred,
-        str(strict),
-    ]
-    numbers: dict[int, int] = {}
-    lines: list[str] = []
-    for e in expressions(form.program):
-        parts.append(str(_number(e, numbers, lines)))
-    parts += lines
-    parts += [f"{w.target} {w.enable is None}" for w in form.program.writes]
-    if memory is not None:
-        parts.append(
-            f"{len(memory.addresses)} {memory.bytes} {memory.data} {memory.dest} {memory.extend} {memory.resource} "
-            f"{memory.index is None} {memory.soffset is None} {memory.atomic} {memory.to_lds is None}"
-        )
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-def _number(root: Expr, numbers: dict[int, int], lines: list[str]) -> int:
-    """Numbers the nodes under `root` by structure, each once; iterative, since chains can be deep."""
-    stack: list[tuple[Expr, bool]] = [(root, False)]
-    while stack:
-        e, ready = stack.pop()
-        if id(e) in numbers:
-            continue
-        if not ready:
-            stack.append((e, True))
-            stack.extend((x, False) for x in e.args)
-            continue
-        numbers[id(e)] = len(lines)
-        lines.append(f"{e.op.value} {e.bits} {e.attr!r} {[numbers[id(x)] for x in e.args]}")
-    return numbers[id(root)]
-
-
-def forms(instructions: Iterable[Instruction]) -> int:
-    """How many distinct handlers the instructions use."""
-    return len({decode(i).handler for i in instructions})

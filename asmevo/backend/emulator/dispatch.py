@@ -1,7 +1,7 @@
 """The native dispatch loops and the handlers of control operations.
 
-Owns fetching, counting, the budget, and in strict mode the checks of register validity around each operation. It must not
-know what an operation computes.
+Owns fetching, counting, the budget, and in strict mode the place of the checks around each operation. It must not know what an
+operation computes.
 """
 
 # llvmlite has no type stubs: what its builder returns is unknown to the checker.
@@ -13,15 +13,15 @@ from __future__ import annotations
 from llvmlite import ir
 
 from asmevo.backend.emulator import layout
-from asmevo.backend.emulator.indexing import CONTROLS, Typed
-from asmevo.backend.emulator.irkit import I1, I16, I32, I64, PTR, Function, Value, const
-from asmevo.backend.emulator.layout import ENTRY, KIND, OP, STATE
+from asmevo.backend.emulator.indexing import CONTROLS, Typed, indexed_symbol
+from asmevo.backend.emulator.irkit import I32, I64, PTR, Function, const
+from asmevo.backend.emulator.layout import ENTRY, OP, STATE
 from asmevo.backend.emulator.memory_codegen import fault
 from asmevo.backend.emulator.queue_codegen import fill_load, new_entry
+from asmevo.backend.emulator.validity import check_units, mark
 from asmevo.ir.registers import EXEC, MODE, SCC, VCC
 
 RUN_TYPE = ir.FunctionType(I32, (PTR,))
-_UNIT_MASK = 0x3FF
 BRANCHES = {
     "s_branch": (None, True),
     "s_cbranch_scc0": (SCC, False),
@@ -120,49 +120,6 @@ def build_control(module: ir.Module) -> None:
         f.ret(fault(f, f.args[0], kind, const(32, 0), const(64, 0)))
 
 
-def _check_units(f: Function, state: Value, units: Value, start: Value, count: Value, active: Value, *, write: bool) -> None:
-    """Faults on the first unit that is not valid (reads), or has a load outstanding (writes)."""
-    b = f.b
-    table = f.field(STATE, state, "pending" if write else "valid")
-    with f.loop(count) as n:
-        entry = b.zext(f.load(I16, f.item(units, b.add(start, n), 2), 2), I64)
-        unit = b.and_(entry, const(64, _UNIT_MASK))
-        need = b.lshr(entry, const(64, 10))
-        lanes = b.select(b.icmp_unsigned("==", need, const(64, layout.NEED_ACTIVE)), active, const(64, -1))
-        value = f.load(I64, f.item(table, unit, 8), 8)
-        if write:
-            bad = b.and_(value, lanes)
-        else:
-            bad = b.and_(lanes, b.not_(value))
-            some = b.and_(
-                b.icmp_unsigned("==", need, const(64, layout.NEED_ANY)), b.icmp_unsigned("!=", value, const(64, 0))
-            )
-            bad = b.select(some, const(64, 0), bad)
-        with f.when(b.icmp_unsigned("!=", bad, const(64, 0)), likely=False):
-            lane = b.call(f.intrinsic("llvm.cttz.i64", I64, I64, I1), [bad, const(1, 0)])
-            f.put(STATE, state, "fault_unit", b.trunc(unit, I32))
-            if write:
-                kind: Value = const(32, KIND["pending-write"])
-            else:
-                pending = b.and_(f.load(I64, f.item(f.field(STATE, state, "pending"), unit, 8), 8), bad)
-                kind = b.select(
-                    b.icmp_unsigned("!=", pending, const(64, 0)),
-                    const(32, KIND["pending-read"]),
-                    const(32, KIND["uninitialised-register"]),
-                )
-            f.ret(fault(f, state, kind, lane, const(64, 0)))
-
-
-def _mark(f: Function, state: Value, units: Value, start: Value, count: Value, active: Value) -> None:
-    b = f.b
-    with f.loop(count) as n:
-        entry = b.zext(f.load(I16, f.item(units, b.add(start, n), 2), 2), I64)
-        unit = b.and_(entry, const(64, _UNIT_MASK))
-        whole = b.icmp_unsigned("!=", b.lshr(entry, const(64, 10)), const(64, layout.NEED_ACTIVE))
-        at = f.item(f.field(STATE, state, "valid"), unit, 8)
-        f.store(b.or_(f.load(I64, at, 8), b.select(whole, const(64, -1), active)), at, 8)
-
-
 def build_run(module: ir.Module, strict: bool) -> None:
     """`asm_run_strict` and `asm_run_fast`: run one wave until a barrier, its end, a fault or the budget."""
     f = Function(module, "asm_run_strict" if strict else "asm_run_fast", RUN_TYPE)
@@ -188,7 +145,7 @@ def build_run(module: ir.Module, strict: bool) -> None:
     with f.when(indexing, likely=False):
         movable = b.icmp_unsigned("!=", f.get(OP, op, "flags"), const(16, layout.NOT_INDEXED))
         with f.when(movable):
-            moved = b.call(f.external("asm_indexed", I32, PTR, PTR), [state, op])
+            moved = b.call(f.external(indexed_symbol(strict), I32, PTR, PTR), [state, op])
             with f.when(b.icmp_unsigned("!=", moved, const(32, 0)), likely=False):
                 b.ret(moved)
             b.branch(head)
@@ -197,13 +154,13 @@ def build_run(module: ir.Module, strict: bool) -> None:
         units = f.pointer(OP, op, "units")
         reads = b.zext(f.get(OP, op, "reads"), I64)
         writes = b.zext(f.get(OP, op, "writes"), I64)
-        _check_units(f, state, units, const(64, 0), reads, active, write=False)
-        _check_units(f, state, units, reads, writes, active, write=True)
+        check_units(f, state, units, const(64, 0), reads, active, write=False)
+        check_units(f, state, units, reads, writes, active, write=True)
     handler = f.pointer(OP, op, "handler")
     status = b.call(Typed(handler), [state, op])
     with f.when(b.icmp_unsigned("!=", status, const(32, 0)), likely=False):
         b.ret(status)
     if active is not None:
         reads, marks = (b.zext(f.get(OP, op, name), I64) for name in ("reads", "marks"))
-        _mark(f, state, f.pointer(OP, op, "units"), reads, marks, active)
+        mark(f, state, f.pointer(OP, op, "units"), reads, marks, active)
     b.branch(head)

@@ -12,7 +12,7 @@ from asmevo.backend.emulator.decode import Prepared
 from asmevo.backend.emulator.layout import FAULT_KINDS, QUEUE_SLOTS, REGION_PAD, REGION_SHIFT
 from asmevo.backend.launch import Dispatch, Fault
 from asmevo.ir.instruction import Instruction
-from asmevo.ir.registers import unit_name
+from asmevo.ir.registers import VGPR0, unit_name
 
 
 def describe(prepared: Prepared, dispatch: Dispatch, state: Any, wave: int, workgroup: tuple[int, int, int]) -> Fault:
@@ -34,6 +34,9 @@ def describe(prepared: Prepared, dispatch: Dispatch, state: Any, wave: int, work
             message = f"{name} reads {unit_name(unit)}, which was never written"
         case "uninitialised-memory":
             message = f"{name} reads {where}, which was never written"
+        case "out-of-bounds" if unit:
+            message = f"{name} reaches v{unit - VGPR0} by its index, which the wave does not have"
+            lane = None
         case "out-of-bounds":
             message = f"{name} accesses {where}, outside every buffer"
         case "misaligned":
@@ -43,7 +46,9 @@ def describe(prepared: Prepared, dispatch: Dispatch, state: Any, wave: int, work
         case "race":
             message = f"{name} accesses {where}, {_racer(int(state['fault_other']))} with no barrier and wait between"
         case "unsupported":
-            message = prepared.problems.get(at, f"{name} uses a buffer with swizzle or thread-id addressing")
+            vector_alu = name.startswith("v_")
+            why = "is not modelled under VGPR indexing" if vector_alu else "uses a buffer with swizzle or thread-id addressing"
+            message = prepared.problems.get(at, f"{name} {why}")
             lane = None
         case "bad-control-flow":
             message = "execution ran past the last instruction"

@@ -238,7 +238,7 @@ def _vector_memory(m: Emitter, memory: MemoryOp, space: str, strict: bool) -> No
         span = buffers.resolve_addresses(m, memory, arrays[0], mask, CHUNK)
         mask = span.mask
     if memory.atomic is not None:
-        atomics.emit(m, memory, space, arrays[0], mask, strict)
+        atomics.emit(m, memory, space, arrays, mask, span.out if span else None, strict)
     elif memory.to_lds is not None:
         buffers.load_to_lds(m, memory, arrays[0], mask, span.out if span else None, strict)
     elif memory.dest is not None:

@@ -118,10 +118,10 @@ def _build_runtime(module: ir.Module) -> None:
             lds_codegen.build_lds(module, "lds_load", size, strict)
             lds_codegen.build_lds(module, "lds_store", size, strict)
         dispatch.build_run(module, strict)
+        indexing.build_indexed(module, strict)
     for queue in queue_codegen.QUEUES:
         queue_codegen.build_entry(module, queue)
         queue_codegen.build_pop(module, queue)
     queue_codegen.build_wait(module)
     dispatch.build_control(module)
     indexing.build_controls(module)
-    indexing.build_indexed(module)

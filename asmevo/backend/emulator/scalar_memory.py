@@ -15,11 +15,17 @@ from asmevo.backend.emulator.irkit import I32, I64, Value, const
 from asmevo.backend.emulator.layout import ENTRY
 from asmevo.backend.emulator.memory_codegen import resolve
 from asmevo.backend.emulator.queue_codegen import fill_load, new_entry
+from asmevo.diagnostics import fail
 from asmevo.ir.semantics.expr import MemoryOp
 
 
 def emit(m: Emitter, memory: MemoryOp, strict: bool) -> None:
-    """Loads `memory.bytes` into the destination, or stores the data operand; the two low address bits are ignored."""
+    """Loads `memory.bytes` into the destination, or stores the data operand; the two low address bits are ignored.
+
+    E0507 for scalar atomics.
+    """
+    if memory.atomic is not None:
+        fail("E0507", f"the emulator has no scalar atomic '{memory.atomic}'")
     f, b = m.f, m.f.b
     address = m.emit(memory.addresses[0])
     if memory.addresses[0].bits < 64:

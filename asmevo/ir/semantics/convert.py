@@ -136,7 +136,9 @@ def _packed(form: Form) -> Program | None:
         low, high = (b.fcvt("f32", target, source(form, s)) for s in ("src0", "src1"))
         return lane_program(form, b.concat(high, low))
     if name == "v_pack_b32_f16":
-        return lane_program(form, b.concat(source(form, "src1", 16), source(form, "src0", 16)))
+        # It is a float instruction: denormals are flushed by MODE and signalling NaNs quieted (so LLVM uses it).
+        low, high = (b.fop(Op.FCANON, "f16", source(form, s, 16)) for s in ("src0", "src1"))
+        return lane_program(form, b.concat(high, low))
     if name.startswith("v_cvt_pknorm_"):
         _, _, _, target, fmt = name.split("_")
         low, high = (_normalised(form, fmt, s, signed=target == "i16") for s in ("src0", "src1"))

@@ -189,6 +189,8 @@ def _div_scale(form: Form, fmt: str) -> Program:
     up = b.fldexp(fmt, value, b.const(32, step))
     down = b.fldexp(fmt, value, b.const(32, -step))
     of_below = b.ite(b.eq(value, below), up, value)
+    # Guides print "up" for this one, which overflows the large denominators it is for.
+    below_down = b.ite(b.eq(value, below), down, value)
     of_above = b.ite(b.eq(value, above), up, value)
     nan = b.const(bits, infinity(fmt) | 1 << (fraction - 1))
     zero = b.or_(b.is_zero(b.fabs(below)), b.is_zero(b.fabs(above)))
@@ -197,7 +199,7 @@ def _div_scale(form: Form, fmt: str) -> Program:
     result = b.ite(b.not_(b.ult(b.const(32, low), exponent_above)), up, value)
     result = b.ite(quotient_denormal, of_above, result)
     result = b.ite(inverse_denormal, down, result)
-    result = b.ite(both, of_below, result)
+    result = b.ite(both, below_down, result)
     result = b.ite(denormal_below, up, result)
     result = b.ite(large, of_below, result)
     result = b.ite(zero, nan, result)
@@ -213,8 +215,28 @@ def _div_fmas(form: Form, fmt: str) -> Program:
     value = b.ffma(fmt, x, y, z)
     step, bias = {"f32": (64, 127), "f64": (128, 1023)}[fmt]
     above = b.ult(b.const(32, bias), _exponent(fmt, z))
-    scaled = b.fldexp(fmt, value, b.ite(above, b.const(32, step), b.const(32, -step)))
+    up = b.fldexp(fmt, value, b.const(32, step))
+    scaled = b.ite(above, up, _scaled_once(fmt, (x, y, z), value, step))
     return float_program(form, fmt, b.ite(b.lane_bit(b.special("vcc")), scaled, value))
+
+
+def _scaled_once(fmt: str, terms: tuple[Expr, Expr, Expr], value: Expr, step: int) -> Expr:
+    """2^-step * (x * y + z) rounded once: `value` is the sum rounded, which a denormal result would round a second time.
+
+    The second rounding goes wrong only where the rounded sum is a tie of the result's precision, and the exact one is not.
+    """
+    x, y, z = terms
+    bits = value.bits
+    low = b.fldexp(fmt, value, b.const(32, -step))
+    rest = b.fadd(fmt, value, b.fneg(b.fldexp(fmt, low, b.const(32, step))))
+    lost = b.ffma(fmt, x, y, b.fadd(fmt, z, b.fneg(value)))
+    least = 1 - ((1 << (bits - 2 - FRACTION[fmt])) - 1) - FRACTION[fmt]
+    tie = b.eq(b.fabs(rest), float_const(fmt, 2.0 ** (least - 1 + step)))
+    same = b.is_zero(b.extract(b.xor(rest, lost), bits - 1, 1))
+    wrong = b.all_of(tie, b.nonzero(b.fabs(lost)), same, b.not_(b.funo(fmt, lost, lost)))
+    outward = b.is_zero(b.extract(b.xor(rest, value), bits - 1, 1))
+    moved = b.add(low, b.ite(outward, b.const(bits, 1), b.const(bits, -1)))
+    return b.ite(wrong, b.fop(Op.FCANON, fmt, moved), low)
 
 
 def program(form: Form) -> Program | None:

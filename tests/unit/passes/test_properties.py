@@ -53,6 +53,15 @@ def careful(body):
     return parse_source("\n".join(["k:", *(line for text in body for line in (*LAVISH, text)), *LAVISH, "s_endpgm"]))
 
 
+def branching(bodies, targets, *, fillers=LAVISH):
+    """Blocks of careful code; each may go on or branch to any of them, itself and earlier ones included."""
+    text = []
+    for number, (body, target) in enumerate(zip(bodies, targets, strict=True)):
+        text += [f"b{number}:", *(line for item in body for line in (*fillers, item)), *fillers]
+        text.append(f"s_cbranch_scc1 b{target % len(bodies)}")
+    return parse_source("\n".join([*text, "end:", "s_endpgm"]))
+
+
 def errors(kernel):
     return [f for f in (*check_waits(kernel), *check_hazards(kernel)) if f.severity is Severity.ERROR]
 
@@ -69,6 +78,19 @@ def test_right_code_stays_right(item, body):
     assert errors(kernel) == []
     after = run(item, kernel).kernel
     assert verify_kernel(after, kernel) == []
+    assert errors(after) == []
+
+
+@pytest.mark.parametrize("item", PASSES, ids=names)
+@settings(max_examples=8, deadline=None, derandomize=True)
+@given(bodies=st.lists(lines, min_size=2, max_size=4), targets=st.lists(st.integers(0, 3), min_size=4, max_size=4))
+def test_right_code_with_loops_stays_right(item, bodies, targets):
+    """Twice, since the first run takes most waits and nops away that kept the blocks apart."""
+    kernel = branching(bodies, targets[: len(bodies)])
+    assert errors(kernel) == []
+    lean = PassManager([WaitcntRelax(), NopTrim()]).run(kernel).kernel
+    after = run(item, lean).kernel
+    assert verify_kernel(after, lean) == []
     assert errors(after) == []
 
 

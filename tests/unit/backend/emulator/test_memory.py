@@ -158,6 +158,29 @@ global_store_dword v1, v4, s[6:7]
     assert (result(text).view(np.uint32) == (np.arange(64) ^ 1) + 7).all()
 
 
+def test_vgpr_indexing_moves_sources_and_destinations():
+    text = POINTERS + """
+v_mov_b32_e32 v10, 5
+v_mov_b32_e32 v12, 7
+s_mov_b32 s8, 2
+s_set_gpr_idx_on s8, gpr_idx(SRC0)
+v_mov_b32_e32 v4, v10
+s_set_gpr_idx_off
+s_set_gpr_idx_on s8, gpr_idx(DST)
+v_mov_b32_e32 v4, v10
+s_set_gpr_idx_off
+v_lshl_add_u32 v4, v4, 4, v6
+global_store_dword v1, v4, s[6:7]
+"""
+    assert (result(text).view(np.uint32) == 7 * 16 + 5).all()
+
+
+def test_an_index_beyond_the_registers_is_refused():
+    text = "s_movk_i32 s8, 0xff\ns_set_gpr_idx_on s8, gpr_idx(SRC0)\nv_mov_b32_e32 v4, v1"
+    (fault,) = run(kernel(text), dispatch()).faults
+    assert fault.kind == "out-of-bounds"
+
+
 def test_runs_are_reproducible_by_seed_and_leave_the_launch_alone():
     launch = dispatch(words("in", DATA), output("out", 64))
     text = kernel(POINTERS + "global_store_dword v1, v0, s[6:7]")

@@ -1,0 +1,64 @@
+"""The strict mode's native checks of the registers that an operation touches, and the marks it leaves.
+
+Owns what makes a unit readable and writable. It must not know operations: it is given lists of unit entries.
+"""
+
+# llvmlite has no type stubs: what its builder returns is unknown to the checker.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportMissingTypeStubs=false, reportUnknownParameterType=false, reportMissingParameterType=false
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from asmevo.backend.emulator import layout
+from asmevo.backend.emulator.irkit import I1, I16, I32, I64, Function, Value, const
+from asmevo.backend.emulator.layout import KIND, STATE
+from asmevo.backend.emulator.memory_codegen import fault
+
+
+def check_units(f: Function, state: Value, units: Value, start: Value, count: Value, active: Value, *, write: bool) -> None:
+    """Faults on the first unit that is not valid (reads), or has a load outstanding (writes)."""
+    b = f.b
+    table = f.field(STATE, state, "pending" if write else "valid")
+    with f.loop(count) as n:
+        entry = b.zext(f.load(I16, f.item(units, b.add(start, n), 2), 2), I64)
+        unit = b.and_(entry, const(64, layout.UNIT_BITS))
+        need = _need(b, entry)
+        lanes = b.select(b.icmp_unsigned("==", need, const(64, layout.NEED_ACTIVE)), active, const(64, -1))
+        value = f.load(I64, f.item(table, unit, 8), 8)
+        if write:
+            bad = b.and_(value, lanes)
+        else:
+            bad = b.and_(lanes, b.not_(value))
+            some = b.and_(b.icmp_unsigned("==", need, const(64, layout.NEED_ANY)), b.icmp_unsigned("!=", value, const(64, 0)))
+            bad = b.select(some, const(64, 0), bad)
+        with f.when(b.icmp_unsigned("!=", bad, const(64, 0)), likely=False):
+            lane = b.call(f.intrinsic("llvm.cttz.i64", I64, I64, I1), [bad, const(1, 0)])
+            f.put(STATE, state, "fault_unit", b.trunc(unit, I32))
+            if write:
+                kind: Value = const(32, KIND["pending-write"])
+            else:
+                pending = b.and_(f.load(I64, f.item(f.field(STATE, state, "pending"), unit, 8), 8), bad)
+                kind = b.select(
+                    b.icmp_unsigned("!=", pending, const(64, 0)),
+                    const(32, KIND["pending-read"]),
+                    const(32, KIND["uninitialised-register"]),
+                )
+            f.ret(fault(f, state, kind, lane, const(64, 0)))
+
+
+def mark(f: Function, state: Value, units: Value, start: Value, count: Value, active: Value) -> None:
+    """Makes `count` units valid: the lanes of `active`, or all of what ignores EXEC."""
+    b = f.b
+    with f.loop(count) as n:
+        entry = b.zext(f.load(I16, f.item(units, b.add(start, n), 2), 2), I64)
+        unit = b.and_(entry, const(64, layout.UNIT_BITS))
+        whole = b.icmp_unsigned("!=", _need(b, entry), const(64, layout.NEED_ACTIVE))
+        at = f.item(f.field(STATE, state, "valid"), unit, 8)
+        f.store(b.or_(f.load(I64, at, 8), b.select(whole, const(64, -1), active)), at, 8)
+
+
+def _need(b: ir.IRBuilder, entry: Value) -> Value:
+    """Which lanes must be valid; the bits above are for VGPR indexing."""
+    return b.and_(b.lshr(entry, const(64, layout.NEED_SHIFT)), const(64, 3))
