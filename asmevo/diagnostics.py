@@ -54,7 +54,7 @@ class Diagnostic:
 
     def concise(self) -> str:
         """One line: `file:line:col: error[E0203]: message`."""
-        head = f"{self.span}: " if self.span else ""
+        head = f"{printable(str(self.span))}: " if self.span else ""
         return f"{head}{self.severity.value}[{self.code}]: {printable(self.message)}"
 
     def render(self) -> str:

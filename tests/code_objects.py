@@ -126,9 +126,7 @@ def make_object(
 
     headers = bytearray(64)
     image = bytearray(at)
-    for name_place, (name, type_, section_flags, address, offset, data, link, entry) in zip(
-        name_places, contents, strict=True
-    ):
+    for name_place, (name, type_, section_flags, address, offset, data, link, entry) in zip(name_places, contents, strict=True):
         alignment = 256 if name == ".text" else 8
         headers += struct.pack(
             "<IIQQQQIIQQ", name_place, type_, section_flags, address, offset, len(data), link, 0, alignment, entry

@@ -65,9 +65,7 @@ class _Registers:
 
 def _kind(definition: OpcodeDef, spec: OperandSpec) -> str:
     if definition.family not in _VECTOR:
-        return "s" if spec.name in _SCALAR_NAMES or (
-            definition.family.value.startswith("s") and spec.name != "vaddr"
-        ) else "v"
+        return "s" if spec.name in _SCALAR_NAMES or (definition.family.value.startswith("s") and spec.name != "vaddr") else "v"
     if spec.name == "sdst":
         return "s"
     mask = spec.name == "src2" and spec.bits == 64 and ("cndmask" in definition.mnemonic or "_co_" in definition.mnemonic)

@@ -159,9 +159,7 @@ class _Relocatable:
         table, count, names = struct.unpack_from("<Q", data, 40)[0], *struct.unpack_from("<HH", data, 60)
         self._sections = [self._section(table + 64 * i) for i in range(count)]
         strings = self._sections[names]
-        self._text_index = next(
-            i for i, section in enumerate(self._sections) if self._string(strings, section.name) == ".text"
-        )
+        self._text_index = next(i for i, section in enumerate(self._sections) if self._string(strings, section.name) == ".text")
         self.text = self._content(self._sections[self._text_index])
 
     def _section(self, at: int) -> _Section:

@@ -37,9 +37,7 @@ def rebuild(obj: CodeObject, kernel: Kernel) -> bytes:
     if kernel.metadata is not None and kernel.metadata != entry.metadata:
         fail("E0615", f"'{kernel.name}': changed metadata cannot be written", Span(obj.name))
     fitted = _fit(obj, entry, lay_out(kernel, entry.start))
-    relaid = replace_text(
-        obj.elf, obj.text, obj.symbols, fitted.text, fitted.move, moves_others=fitted.following_shift != 0
-    )
+    relaid = replace_text(obj.elf, obj.text, obj.symbols, fitted.text, fitted.move, moves_others=fitted.following_shift != 0)
     _write_descriptors(obj, kernel, relaid.data, relaid.shift, fitted.move)
     data = bytes(relaid.data)
     validate(obj, kernel, data)
@@ -84,17 +82,13 @@ def _check_neighbours(obj: CodeObject, entry: KernelEntry, *, grows: bool) -> No
         for line in disassemble(text[first:last], obj.target) if first < last else ():
             mnemonic = (line.text or "").split(" ", 1)[0]
             offset = first + line.offset
-            crosses = (
-                mnemonic.startswith(_DIRECT_BRANCHES) and not first <= branch_target(offset, line.encoding[:2]) < last
-            )
+            crosses = mnemonic.startswith(_DIRECT_BRANCHES) and not first <= branch_target(offset, line.encoding[:2]) < last
             if crosses or (grows and mnemonic in _COMPUTED_ADDRESSES):
                 what = f"the code of '{entry.name}' cannot move: {mnemonic} of another function depends on its place"
                 fail("E0613", what, Span(obj.name, offset=obj.text.offset + offset), "keep every instruction's place")
 
 
-def _write_descriptors(
-    obj: CodeObject, kernel: Kernel, data: bytearray, shift: int, move: Callable[[int], int]
-) -> None:
+def _write_descriptors(obj: CodeObject, kernel: Kernel, data: bytearray, shift: int, move: Callable[[int], int]) -> None:
     end, high = obj.text.offset + obj.text.size, obj.text.address + obj.text.size
     for entry in obj.kernels:
         edited = kernel.descriptor if entry.name == kernel.name else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import errno
 import json
 import sys
 import tempfile
@@ -51,14 +52,23 @@ def guarded(body: Callable[[], int], *, show_traceback: bool = False) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return Exit.DONE
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            return _own_bug(error, show_traceback)
+        print(f"error[E0108]: cannot write: {error.strerror}", file=sys.stderr)
+        return Exit.BAD_INPUT
     except Exception as error:
-        if show_traceback:
-            traceback.print_exc()
-        report = _write_reproducer()
-        print(f"internal error: {type(error).__name__}: {printable(str(error))[:400]}", file=sys.stderr)
-        print(f"this is a bug in asmevo; what is needed to repeat it: {report}", file=sys.stderr)
-        print("run again with --traceback for details", file=sys.stderr)
-        return Exit.BUG
+        return _own_bug(error, show_traceback)
+
+
+def _own_bug(error: Exception, show_traceback: bool) -> int:
+    if show_traceback:
+        traceback.print_exc()
+    report = _write_reproducer()
+    print(f"internal error: {type(error).__name__}: {printable(str(error))[:400]}", file=sys.stderr)
+    print(f"this is a bug in asmevo; what is needed to repeat it: {report}", file=sys.stderr)
+    print("run again with --traceback for details", file=sys.stderr)
+    return Exit.BUG
 
 
 def _write_reproducer() -> str:

@@ -45,7 +45,6 @@ def verify(
     """
 
     def body() -> int:
-        from asmevo.verify.alignment import aligned
         from asmevo.verify.align import aligned
         from asmevo.verify.judge import Judge, Level
         from asmevo.verify.launches import load_launches
@@ -65,7 +64,7 @@ def verify(
             kernels_only_differ(old_object, before, new_object, after)
             after = aligned(before, after)
             dispatches = load_launches(launch, before) if launch else []
-            verdict = Judge(Level(wanted), dispatches, timeout_s, tuple(range(seeds)))(before, aligned(before, after))
+            verdict = Judge(Level(wanted), dispatches, timeout_s, tuple(range(seeds)))(before, after)
         show_verdict(verdict, output)
         return verdict_exit(verdict)
 

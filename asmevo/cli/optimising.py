@@ -53,7 +53,7 @@ def opt(
     """
 
     def body() -> int:
-        from asmevo.atomic import write_atomically
+        from asmevo.atomic import check_writable, write_atomically
         from asmevo.backend.writer import rebuild
         from asmevo.config import resolve
         from asmevo.ir.printer import print_kernel
@@ -72,6 +72,8 @@ def opt(
             code_object, before = None, load_source(source)
         else:
             code_object, before = load_kernel(source, kernel, settings.target)
+        if output_file is not None:
+            check_writable(output_file)
         origin = resolved.locate("passes") if resolved.origins.get("passes") == str(config) else None
         if origin is not None:
             origin = Span(origin.file, origin.line, origin.column + 1, origin.length, source=origin.source)
@@ -137,7 +139,7 @@ def optimize(
     """
 
     def body() -> int:
-        from asmevo.atomic import write_atomically
+        from asmevo.atomic import check_writable, write_atomically
         from asmevo.backend.writer import rebuild
         from asmevo.config import resolve
         from asmevo.search.evidence import evidence
@@ -151,6 +153,10 @@ def optimize(
         launch_path = launch or (_beside(config, settings.launch) if settings.launch else None)
         if launch_path is None:
             fail("E0208", "optimize needs a launch", help="give --launch FILE, or `launch` in the settings file")
+        report_file = output_file.with_name(output_file.name + ".evidence.json") if output_file else None
+        for file in (output_file, report_file):
+            if file is not None:
+                check_writable(file)
         code_object, original = load_kernel(source, kernel, settings.target)
         dispatches = load_launches(launch_path, original)
         search = settings.search
@@ -167,12 +173,9 @@ def optimize(
                 progress=tick,
             )
         report = evidence(result, code_object, search.seed)
-        if result.steps and output_file is not None:
-            data = rebuild(code_object, result.kernel)
-            write_atomically(output_file, data)
-            write_atomically(
-                output_file.with_suffix(output_file.suffix + ".evidence.json"), json.dumps(report, indent=2).encode()
-            )
+        if result.steps and output_file is not None and report_file is not None:
+            write_atomically(output_file, rebuild(code_object, result.kernel))
+            write_atomically(report_file, json.dumps(report, indent=2).encode())
         if output is Format.json:
             print(json.dumps(report, indent=2))
         else:

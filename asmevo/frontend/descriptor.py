@@ -47,9 +47,7 @@ def encode_descriptor(descriptor: KernelDescriptor) -> bytes:
     _SIZES.pack_into(raw, 0, descriptor.group_segment_bytes, descriptor.private_segment_bytes, descriptor.kernarg_bytes)
     _ENTRY.pack_into(raw, _ENTRY_PLACE, descriptor.entry_offset)
     preload = descriptor.preload_dwords | descriptor.preload_offset_dwords << 7
-    _TAIL.pack_into(
-        raw, _TAIL_PLACE, descriptor.rsrc3, descriptor.rsrc1, descriptor.rsrc2, descriptor.properties, preload
-    )
+    _TAIL.pack_into(raw, _TAIL_PLACE, descriptor.rsrc3, descriptor.rsrc1, descriptor.rsrc2, descriptor.properties, preload)
     return bytes(raw)
 
 

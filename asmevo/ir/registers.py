@@ -52,9 +52,7 @@ SPECIAL_NAMES: dict[str, tuple[int, int]] = {
 """Name as printed, to (first unit, count)."""
 
 _SPECIAL_PRINT = {
-    (unit, count): name
-    for name, (unit, count) in reversed(list(SPECIAL_NAMES.items()))
-    if name not in ("vccz", "execz", "scc")
+    (unit, count): name for name, (unit, count) in reversed(list(SPECIAL_NAMES.items())) if name not in ("vccz", "execz", "scc")
 }
 
 

@@ -93,6 +93,11 @@ class _Search:
         waves = self.profile.waves_per_simd
         return replace(self.profile, estimate=estimate(self.best, dict(self.profile.executions), waves_per_simd=waves))
 
+    def steps_cycles(self) -> float:
+        """Modelled cycles of the last accepted step, K0's when there is none."""
+        last = self.steps[-1].attempt.cycles if self.steps else None
+        return self.profile.estimate.total_cycles if last is None else last
+
     def commit(self, proposal: Proposal, cycles: float) -> bool:
         """Judges a faster candidate against K0 and makes it the parent when it passes."""
         verdict = self.judge(self.original, proposal.kernel)
@@ -136,7 +141,8 @@ def optimise(
         steps=tuple(search.steps),
         attempts=tuple(search.attempts),
         before_cycles=profile.estimate.total_cycles,
-        after_cycles=search.best_cycles,
+        # Ctrl-C may have come between a verdict and its step: what was kept are the steps.
+        after_cycles=search.steps_cycles(),
         seconds=time.perf_counter() - started,
         interrupted=interrupted,
     )

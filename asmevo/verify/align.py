@@ -10,6 +10,7 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import replace
 
+from asmevo.backend.layout import is_padding
 from asmevo.ir.cfg import reachable
 from asmevo.ir.instruction import Instruction, Label
 from asmevo.ir.kernel import Block, Kernel
@@ -54,7 +55,7 @@ def _same_but_entry(before: Kernel, after: Kernel) -> bool:
 
 
 def _is_filler(block: Block) -> bool:
-    return all(i.mnemonic in ("s_nop", "s_code_end", ".long") for i in block.instructions)
+    return all(i.mnemonic in ("s_nop", "s_code_end") or is_padding(i.encoding or b"") for i in block.instructions)
 
 
 def _renamed(instruction: Instruction, names: dict[str, str]) -> Instruction:
@@ -67,9 +68,7 @@ def _renamed(instruction: Instruction, names: dict[str, str]) -> Instruction:
     return replace(instruction, operands=operands)
 
 
-def _matched(
-    old: Sequence[Instruction], new: Sequence[Instruction], fresh: int
-) -> tuple[tuple[Instruction, ...], int]:
+def _matched(old: Sequence[Instruction], new: Sequence[Instruction], fresh: int) -> tuple[tuple[Instruction, ...], int]:
     waiting: defaultdict[tuple[object, ...], deque[Instruction]] = defaultdict(deque)
     for instruction in old:
         waiting[_text(instruction)].append(instruction)

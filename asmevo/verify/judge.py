@@ -18,6 +18,7 @@ from asmevo.ir.kernel import Kernel
 from asmevo.verify.differential import compare
 from asmevo.verify.equivalence.kernel import prove_kernel
 from asmevo.verify.static_hazards import check_hazards
+from asmevo.verify.static_registers import check_registers
 from asmevo.verify.static_waits import check_waits
 from asmevo.verify.verdict import Basis, Counterexample, Outcome, Verdict
 
@@ -74,7 +75,7 @@ def static_verdict(before: Kernel, after: Kernel) -> Verdict:
     basis: list[Basis] = []
     # Against `before`, since what was complete at a barrier must still be complete there, though no register says so.
     waits = partial(check_waits, reference=before)
-    for method, check in (("static waits", waits), ("static hazards", check_hazards)):
+    for method, check in (("static waits", waits), ("static hazards", check_hazards), ("static registers", check_registers)):
         known = {_identity(finding) for finding in _errors(check(before))}
         findings = _errors(check(after))
         fresh = [finding for finding in findings if _identity(finding) not in known]
@@ -85,7 +86,7 @@ def static_verdict(before: Kernel, after: Kernel) -> Verdict:
             return Verdict(
                 Outcome.REFUTED, tuple(basis), Counterexample(where, "covered", "not covered", first.message), first.message
             )
-        detail = "every use on every path is covered"
+        detail = "every register is allocated" if check is check_registers else "every use on every path is covered"
         if findings:
             detail += f", but for {len(findings)} that the original lacks too"
         basis.append(Basis(method, Outcome.PROVED, detail))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asmevo.diagnostics import DiagnosticError, Span, fail
 from asmevo.frontend.codeobject import CodeObject
+from asmevo.ir.instruction import Label
 from asmevo.ir.kernel import Kernel
 
 _ENTRY_FIELD = slice(16, 24)
@@ -11,10 +12,11 @@ _SYMBOL_SIZE = slice(16, 24)
 
 
 def kernels_only_differ(old: CodeObject, before: Kernel, new: CodeObject, after: Kernel) -> None:
-    """Returns when only instructions differ. Raises E0505 for another target, kernel, descriptor or argument layout.
+    """Returns when only instructions differ. Raises E0505 for whatever else differs.
 
-    Every other byte must be the same too: other kernels, constants, symbols and what tells a loader where to put them. Code
-    that has grown moves what follows, so the new object must then be what rebuilding the old one with that code gives.
+    Target, kernels, descriptor and metadata must be the same, and no new instruction's bytes may say more than its text.
+    So must every other byte: other kernels, constants, symbols and what tells a loader where to put them. Code that has
+    grown moves what follows, so the new object must then be what rebuilding the old one with that code gives.
     """
     where = Span(new.name)
     if old.target != new.target:
@@ -28,6 +30,7 @@ def kernels_only_differ(old: CodeObject, before: Kernel, new: CodeObject, after:
         fail("E0505", f"'{before.name}' has no descriptor", where)
     if _without_entry(old_descriptor.raw) != _without_entry(new_descriptor.raw):
         fail("E0505", f"the descriptor of '{before.name}' differs", where, "registers, LDS and scratch must stay as they were")
+    _check_encodings(before, after, where)
     place = _first_difference_elsewhere(old, new, before.name)
     if place is not None and not _is_rebuilt(old, after, new):
         message = f"the objects differ outside of the code of '{before.name}'"
@@ -36,6 +39,24 @@ def kernels_only_differ(old: CodeObject, before: Kernel, new: CodeObject, after:
 
 def _without_entry(raw: bytes) -> bytes:
     return raw[: _ENTRY_FIELD.start] + raw[_ENTRY_FIELD.stop :]
+
+
+def _check_encodings(before: Kernel, after: Kernel, where: Span) -> None:
+    """Refuse new bytes that say more than their text, which is all that is judged: reserved bits mean what hardware likes."""
+    from asmevo.backend.assembler import assemble
+    from asmevo.ir.printer import print_instruction
+
+    known = {i.encoding for i in before.instructions()}
+    fresh = {
+        i.encoding: i
+        for i in after.instructions()
+        if i.encoding not in known and i.definition is not None and not any(isinstance(o, Label) for o in i.operands)
+    }
+    texts = [print_instruction(i) for i in fresh.values()]
+    for (encoding, i), text, canonical in zip(fresh.items(), texts, assemble(texts, after.target), strict=True):
+        if encoding != canonical:
+            message = f"'{text}' is encoded with bits that its text does not show"
+            fail("E0505", message, Span(where.file, offset=i.offset), f"assembled, it is {canonical.hex()}")
 
 
 def _first_difference_elsewhere(old: CodeObject, new: CodeObject, name: str) -> int | None:
@@ -61,7 +82,7 @@ def _is_rebuilt(old: CodeObject, after: Kernel, new: CodeObject) -> bool:
 
 
 def _without_size(data: bytes, layout: CodeObject, name: str) -> bytes:
-    """Return the bytes without the size of the kernel's symbol: where code ends and filler begins is not known of grown code."""
+    """Return the bytes without the size of the kernel's symbol: of grown code it is not known where filler begins."""
     masked = bytearray(data)
     for symbol in layout.symbols:
         if symbol.name == name:

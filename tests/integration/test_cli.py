@@ -133,3 +133,20 @@ def test_damaged_object_is_a_diagnostic_and_writes_nothing(tmp_path, damage):
         assert "error[E01" in result.stderr
         assert "Traceback" not in result.stderr
         assert not out.exists()
+
+
+def test_a_place_that_cannot_be_written_is_told_before_the_search(tmp_path):
+    (tmp_path / "a.co.evidence.json").mkdir()
+    for out in (tmp_path / "missing" / "a.co", tmp_path, tmp_path / "a.co"):
+        result = asmevo("optimize", SOFTMAX, "--launch", LAUNCH, "--budget", "1000", "-o", out)
+        assert result.returncode == 2
+        assert "E0108" in result.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["a.co.evidence.json"]
+
+
+def test_a_huge_grid_is_refused_at_once(tmp_path):
+    launch = tmp_path / "huge.toml"
+    launch.write_text(LAUNCH.read_text().replace("grid = [", "grid = [2147483647] #", 1))
+    result = asmevo("emulate", SOFTMAX, "--launch", launch)
+    assert result.returncode == 2
+    assert "E0224" in result.stderr

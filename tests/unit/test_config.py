@@ -1,8 +1,8 @@
 import pytest
-from support import EXAMPLES
 
 from asmevo.config import resolve
 from asmevo.diagnostics import DiagnosticError
+from support import EXAMPLES
 
 
 def _error(path, sets=()):

@@ -26,9 +26,7 @@ _PLAIN = {"add": "add", "sub": "sub", "and": "and_", "or": "or_", "xor": "xor"}
 _CHOICES = {"smin": "<", "smax": ">", "umin": "<", "umax": ">"}
 
 
-def emit(
-    m: Emitter, memory: MemoryOp, space: str, arrays: list[Value], mask: Value, out: Value | None, strict: bool
-) -> None:
+def emit(m: Emitter, memory: MemoryOp, space: str, arrays: list[Value], mask: Value, out: Value | None, strict: bool) -> None:
     """One atomic a lane; the old value goes to `memory.dest` when there is one, 0 in the lanes of `out` (out of range).
 
     E0507 for the two-address exchanges of LDS.

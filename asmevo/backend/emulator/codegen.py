@@ -57,9 +57,7 @@ class Emitter:
 
     def chunk(self, lanes: int, base: Value) -> Emitter:
         """An emitter for a chunk of lanes that shares the leaves."""
-        return Emitter(
-            self.f, self.state, self.op, self.places, self.modifiers, lanes, base, self.leaves, mode=self.mode
-        )
+        return Emitter(self.f, self.state, self.op, self.places, self.modifiers, lanes, base, self.leaves, mode=self.mode)
 
     def kind(self, bits: int) -> Value:
         """The native type of a value of `bits` bits."""

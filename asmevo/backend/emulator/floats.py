@@ -43,9 +43,7 @@ class _Floats(Conversions):
         wrong = self.b.fcmp_ordered("!=", error, self.number("f64", 0.0))
         even = self.b.icmp_unsigned("==", self.b.and_(bits, self.m.number(64, 1)), self.m.number(64, 0))
         signs = self.b.xor(bits, self.ints(error, 64))
-        step = self.b.select(
-            self.b.icmp_signed("<", signs, self.m.number(64, 0)), self.m.number(64, -1), self.m.number(64, 1)
-        )
+        step = self.b.select(self.b.icmp_signed("<", signs, self.m.number(64, 0)), self.m.number(64, -1), self.m.number(64, 1))
         odd = self.b.select(self.b.and_(wrong, even), self.b.add(bits, step), bits)
         return self.from_f64(self.b.bitcast(odd, self.kind("f64")), name)
 
@@ -189,28 +187,32 @@ class _Floats(Conversions):
         return b.select(b.fcmp_unordered("<", x, zero), self.number("f64", math.nan), result)
 
     def ldexp(self, a: list[Value], name: str) -> Value:
-        """Scaling by 2^n in steps that cannot round twice: the double range holds every product of narrower formats."""
+        """Scaling by 2^n, rounded once: the double range holds every product of narrower formats."""
         fmt = FORMATS[name]
         x = self.flush(a[0], fmt, output=False)
-        limit = 2200 if name == "f64" else 400
-        amount = self.m.call("llvm.smax", [a[1], self.m.number(32, -limit)])
-        amount = self.b.select(
-            self.b.icmp_signed("<", amount, self.m.number(32, -limit)), self.m.number(32, -limit), a[1]
-        )
-        value = self.m.f.b.call(self._ldexp(), [self.to_f64(x, name), amount]) if not self.m.lanes else None
-        if value is None:
-            value = self.to_f64(x, name)
-            amounts = amount
-            function = self._ldexp()
-            for n in range(self.m.lanes):
-                one = self.b.extract_element(value, const(32, n))
-                scaled = self.b.call(function, [one, self.b.extract_element(amounts, const(32, n))])
-                value = self.b.insert_element(value, scaled, const(32, n))
+        value = self.to_f64(x, name)
+        value = self._scaled(value, a[1]) if name != "f64" else self._ldexp(value, a[1])
         result = self.quiet_nan(self.from_f64(value, name), [x], fmt)
         return self.flush(result, fmt, output=True)
 
-    def _ldexp(self) -> Value:
-        return self.m.f.external("ldexp", ir.DoubleType(), ir.DoubleType(), ir.IntType(32))
+    def _scaled(self, value: Value, amount: Value) -> Value:
+        """A double that holds a narrower format, times 2^amount; beyond 2^400 either way the narrower result is the same."""
+        limited = self.m.call("llvm.smax", [amount, self.m.number(32, -400)])
+        limited = self.m.call("llvm.smin", [limited, self.m.number(32, 400)])
+        exponent = self.b.add(self.b.sext(limited, self.m.kind(64)), self.m.number(64, 1023))
+        factor = self.b.bitcast(self.b.shl(exponent, self.m.number(64, 52)), self.kind("f64"))
+        return self.b.fmul(value, factor)
+
+    def _ldexp(self, value: Value, amount: Value) -> Value:
+        """The library's function for doubles, lane by lane: a factor of 2^n alone could round twice."""
+        function = self.m.f.external("ldexp", ir.DoubleType(), ir.DoubleType(), ir.IntType(32))
+        if not self.m.lanes:
+            return self.b.call(function, [value, amount])
+        for n in range(self.m.lanes):
+            place = const(32, n)
+            one = self.b.call(function, [self.b.extract_element(value, place), self.b.extract_element(amount, place)])
+            value = self.b.insert_element(value, one, place)
+        return value
 
     def frexp(self, e: Expr, a: list[Value], name: str) -> Value:
         fmt = FORMATS[name]

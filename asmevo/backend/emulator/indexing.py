@@ -116,7 +116,7 @@ def indexed_symbol(strict: bool) -> str:
 def build_indexed(module: ir.Module, strict: bool) -> None:
     """`asm_indexed_*(state, op)`: runs an operation with its registers moved; its status.
 
-    A register moved out of the VGPRs is a fault. Strict mode checks and marks the registers that are really touched.
+    A register moved out of those the wave has is a fault. Strict mode checks and marks the registers that are really touched.
     """
     f = Function(module, indexed_symbol(strict))
     state, op = f.args
@@ -141,17 +141,18 @@ def build_indexed(module: ir.Module, strict: bool) -> None:
 
 
 def _moved_units(f: Function, state: Value, op: Value, index: Value, enables: Value, count: Value) -> Value:
-    """The operation's unit entries with the index added; returns a fault when one leaves the VGPRs."""
+    """The operation's unit entries with the index added; returns a fault when one leaves the wave's VGPRs."""
     b = f.b
     source = f.pointer(OP, op, "units")
     units = f.local(I16, MOST_UNITS)
+    end = b.add(f.get(STATE, state, "vgprs"), const(32, VGPR0))
     with f.loop(count) as n:
         entry = b.zext(f.load(I16, f.item(source, n, 2), 2), I32)
         wanted = b.and_(b.lshr(entry, const(32, layout.INDEX_SHIFT)), enables)
         distance = b.select(b.icmp_unsigned("!=", wanted, const(32, 0)), index, const(32, 0))
         unit = b.add(b.and_(entry, const(32, layout.UNIT_BITS)), distance)
         moved = b.icmp_unsigned("!=", distance, const(32, 0))
-        outside = b.and_(moved, b.icmp_unsigned(">=", unit, const(32, AGPR0)))
+        outside = b.and_(moved, b.icmp_unsigned(">=", unit, end))
         with f.when(outside, likely=False):
             f.put(STATE, state, "fault_unit", unit)
             f.ret(fault(f, state, "out-of-bounds", const(32, 0), const(64, 0)))

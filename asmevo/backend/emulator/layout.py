@@ -140,7 +140,7 @@ STATE = np.dtype(
         ("smem_head", "u4"),
         ("smem_count", "u4"),
         ("status", "u4"),
-        ("spare", "u4"),
+        ("vgprs", "u4"),
         ("vm_queue", ENTRY, (QUEUE_SLOTS,)),
         ("lds_queue", ENTRY, (QUEUE_SLOTS,)),
         ("smem_queue", ENTRY, (QUEUE_SLOTS,)),

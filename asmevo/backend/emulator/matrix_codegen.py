@@ -188,9 +188,7 @@ class _Matrix:
             total64 = self.widened(total, self.number(I32, 0))
         field = b.and_(b.lshr(acc, self.number(I32, 23)), self.number(I32, 255))
         own = b.sub(self.call("llvm.smax", field, self.number(I32, 1)), self.number(I32, 127))
-        hidden = b.select(
-            b.icmp_unsigned("!=", field, self.number(I32, 0)), self.number(I32, 1 << 23), self.number(I32, 0)
-        )
+        hidden = b.select(b.icmp_unsigned("!=", field, self.number(I32, 0)), self.number(I32, 1 << 23), self.number(I32, 0))
         whole = b.or_(b.and_(acc, self.number(I32, (1 << 23) - 1)), hidden)
         negative = b.icmp_signed("<", acc, self.number(I32, 0))
         whole = b.select(negative, b.sub(self.number(I32, 0), whole), whole)
@@ -335,10 +333,7 @@ def _results(shape: MatrixShape, w: int) -> list[int]:
         for lane in range(0, LANES, w):
             found[shape.place_d(lane, element)] = (element * words * LANES + lane) * 4
     return [
-        found[block, row, column]
-        for block in range(shape.blocks)
-        for row in range(shape.m)
-        for column in range(0, shape.n, w)
+        found[block, row, column] for block in range(shape.blocks) for row in range(shape.m) for column in range(0, shape.n, w)
     ]
 
 

@@ -20,7 +20,7 @@ from asmevo.backend.emulator.layout import BUFFER, LANES, STATE
 from asmevo.backend.launch import Dispatch
 from asmevo.diagnostics import fail
 from asmevo.ir.abi import KernelDescriptor
-from asmevo.ir.registers import EXEC, M0, MODE, SCC, UNIT_COUNT, VCC, VGPR0
+from asmevo.ir.registers import AGPR0, EXEC, M0, MODE, SCC, UNIT_COUNT, VCC, VGPR0
 
 Words = npt.NDArray[np.uint32]
 _PAGE = 64
@@ -123,6 +123,8 @@ def build_group(
     states["lds_reader"] = reader.ctypes.data
     states["strict"] = int(strict)
     states["wave"] = np.arange(waves)
+    d = prepared.kernel.descriptor
+    states["vgprs"] = min(d.accum_offset, d.vgpr_count, AGPR0 - VGPR0) if d else AGPR0 - VGPR0
     return Group(states, lds, defined, (raw, writer, reader))
 
 

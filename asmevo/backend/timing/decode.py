@@ -177,9 +177,7 @@ def _at(rule: Rule, passes: int) -> int:
     return rule.documented.at(passes)
 
 
-def _memory(
-    instruction: Instruction, definition: OpcodeDef, chip: Chip, simds: int, reads: int, writes: int
-) -> Timed:
+def _memory(instruction: Instruction, definition: OpcodeDef, chip: Chip, simds: int, reads: int, writes: int) -> Timed:
     slot, size = chip.slot.value, definition.memory_bytes
     vmcnt, lgkmcnt = Counter.VMCNT in definition.counters, Counter.LGKMCNT in definition.counters
     if vmcnt:

@@ -96,9 +96,7 @@ class _Tally:
 
 
 class _Estimator:
-    def __init__(
-        self, flow: Flow, counts: dict[str, int], decoded: dict[str, list[Timed]], chip: Chip, waves: int
-    ) -> None:
+    def __init__(self, flow: Flow, counts: dict[str, int], decoded: dict[str, list[Timed]], chip: Chip, waves: int) -> None:
         self._flow = flow
         self._counts = counts
         self._decoded = decoded

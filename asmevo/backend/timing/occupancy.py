@@ -42,14 +42,10 @@ def resident_waves(kernel: Kernel, dispatch: Dispatch, chip: Chip = MI300X) -> i
     return max(1, min(occupancy(kernel, dispatch, chip), spread))
 
 
-def waves_per_simd(
-    descriptor: KernelDescriptor, workgroup_items: int, dynamic_lds_bytes: int = 0, chip: Chip = MI300X
-) -> int:
+def waves_per_simd(descriptor: KernelDescriptor, workgroup_items: int, dynamic_lds_bytes: int = 0, chip: Chip = MI300X) -> int:
     """Waves per SIMD by a descriptor's registers and LDS, for workgroups of so many work-items; errors as `occupancy`."""
     scalar = -(-descriptor.sgpr_count // 16) * 16
-    by_registers = min(
-        waves_for_vector_total(descriptor.vgpr_count), SCALAR_FILE // scalar, chip.max_waves_per_simd.value
-    )
+    by_registers = min(waves_for_vector_total(descriptor.vgpr_count), SCALAR_FILE // scalar, chip.max_waves_per_simd.value)
     return _resident(by_registers, workgroup_items, descriptor.group_segment_bytes + dynamic_lds_bytes, chip)
 
 

@@ -31,9 +31,7 @@ class DefUse:
         """The tables that searches need; nothing is searched yet."""
         del kernel
         flow, table = manager.get(Flow), manager.get(EffectsTable)
-        kills = {
-            label: tuple(effect.kills for effect in effects) for label, effects in table.by_block.items()
-        }
+        kills = {label: tuple(effect.kills for effect in effects) for label, effects in table.by_block.items()}
         return cls(flow, table, kills)
 
     def definitions(self, label: str, index: int, unit: int) -> frozenset[Site]:

@@ -189,9 +189,7 @@ class _Walk:
                 self._rely(alive)
                 continue
             for successor in self._state.flow.successors[block]:
-                fresh = tuple(
-                    age for age in alive if visited.get((successor, age, streams), self._capacity + 1) > newer
-                )
+                fresh = tuple(age for age in alive if visited.get((successor, age, streams), self._capacity + 1) > newer)
                 if fresh:
                     visited.update({(successor, age, streams): newer for age in fresh})
                     pending.append((successor, 0, fresh, newer, streams))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from asmevo.ir.semantics import build as b
 from asmevo.ir.semantics.expr import Domain, Expr, Program, Write
-from asmevo.ir.semantics.form import Form
+from asmevo.ir.semantics.form import Form, UnsupportedFormError
 from asmevo.ir.semantics.modifiers import is_dpp, source
 from asmevo.ir.semantics.vector_float import FRACTION, infinity
 
@@ -86,7 +86,7 @@ def program(form: Form) -> Program | None:
     if parts[1] not in ("cmp", "cmpx"):
         return None
     if is_dpp(form):
-        raise NotImplementedError("DPP compare")
+        raise UnsupportedFormError("DPP compare")
     condition, kind = parts[2], parts[3]
     bits = int(kind[1:])
     x = source(form, "src0", bits)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from asmevo.ir.semantics import build as b
 from asmevo.ir.semantics.expr import Expr, Op, Program
-from asmevo.ir.semantics.form import Form
+from asmevo.ir.semantics.form import Form, UnsupportedFormError
 from asmevo.ir.semantics.modifiers import float_const, float_program, lane_program, source
 from asmevo.ir.semantics.vector_float import infinity
 
@@ -90,7 +90,7 @@ def _small(form: Form) -> Program | None:
     fmt = "bf8" if "bf8" in name else "fp8"
     if name in ("v_cvt_f32_fp8", "v_cvt_f32_bf8"):
         if form.modifier("op_sel"):
-            raise NotImplementedError("op_sel of an fp8 source")
+            raise UnsupportedFormError("op_sel of an fp8 source")
         return float_program(form, "f32", from_small(fmt, b.extract(source(form, "src0"), 0, 8)))
     if name in ("v_cvt_pk_f32_fp8", "v_cvt_pk_f32_bf8"):
         low = 16 if form.flags("op_sel", 1, 0)[0] else 0

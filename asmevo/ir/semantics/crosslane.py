@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from asmevo.ir.semantics import build as b
 from asmevo.ir.semantics.expr import Domain, Expr, Program, Write
-from asmevo.ir.semantics.form import Form
+from asmevo.ir.semantics.form import Form, UnsupportedFormError
 
 INTRINSICS = frozenset({"v_writelane_b32", "ds_permute_b32"})
 
@@ -49,7 +49,7 @@ def program(form: Form) -> Program | None:
             return Program(Domain.LANE, (Write("vdst", _active_or_zero("data0", index)),))
         case "ds_swizzle_b32":
             if form.modifier("rotate"):
-                raise NotImplementedError("swizzle by rotation or FFT order")
+                raise UnsupportedFormError("swizzle by rotation or FFT order")
             return Program(Domain.LANE, (Write("vdst", _active_or_zero("addr", _swizzle_lane(b.imm("offset", 32)))),))
         case name if name in INTRINSICS:
             return Program(Domain.INTRINSIC, intrinsic=name)

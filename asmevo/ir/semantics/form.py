@@ -20,6 +20,10 @@ _NO_MEANING = frozenset({"sc0", "sc1", "nt", "glc", "slc", "scc"})
 _SWIZZLE_MODES = 0xC000
 
 
+class UnsupportedFormError(Exception):
+    """A modifier without semantics on an opcode that has them; the message names it. The whole form is then opaque."""
+
+
 @dataclass(frozen=True, slots=True)
 class OperandKind:
     """What matters of an operand: `kind` is v (vector), s (scalar), imm or none; `bits` of its register, 0 otherwise."""

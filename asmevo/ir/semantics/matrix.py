@@ -18,7 +18,7 @@ from functools import lru_cache
 from asmevo.ir.isa import lookup
 from asmevo.ir.isa.model import Family, OpcodeDef
 from asmevo.ir.semantics.expr import Domain, Program
-from asmevo.ir.semantics.form import Form
+from asmevo.ir.semantics.form import Form, UnsupportedFormError
 
 WAVE = 64
 _NAME = re.compile(r"v_mfma_(f32|f64|i32)_(\d+)x(\d+)x(\d+)(?:_\d+b)?_?(f16|bf16|f32|xf32|f64|i8|fp8|bf8)(?:_(fp8|bf8)|_1k)?")
@@ -103,8 +103,6 @@ def program(form: Form) -> Program | None:
         return None
     for name in ("cbsz", "abid", "blgp", "neg", "clamp"):
         if form.modifier(name):
-            raise NotImplementedError(f"{name} on a matrix instruction")
+            raise UnsupportedFormError(f"{name} on a matrix instruction")
     # Only gfx942's sums are published to the bit.
-    return Program(
-        Domain.INTRINSIC, intrinsic=f"mfma:{form.name}", approximate="gfx942" not in form.definition.targets
-    )
+    return Program(Domain.INTRINSIC, intrinsic=f"mfma:{form.name}", approximate="gfx942" not in form.definition.targets)

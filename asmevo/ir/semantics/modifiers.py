@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from asmevo.ir.semantics import build as b
 from asmevo.ir.semantics.expr import Domain, Expr, Program, Write
-from asmevo.ir.semantics.form import Form
+from asmevo.ir.semantics.form import Form, UnsupportedFormError
 
 _SELECT = {"BYTE_0": (0, 8), "BYTE_1": (8, 8), "BYTE_2": (16, 8), "BYTE_3": (24, 8), "WORD_0": (0, 16), "WORD_1": (16, 16)}
 _ONE = {"f16": 0x3C00, "bf16": 0x3F80, "f32": 0x3F800000, "f64": 0x3FF0000000000000}
@@ -105,10 +105,10 @@ def write_enable(form: Form) -> Expr | None:
 
 
 def raw(form: Form, name: str, bits: int = 32) -> Expr:
-    """A source's bits after DPP and SDWA selection, before neg and abs. NotImplementedError for 64-bit DPP."""
+    """A source's bits after DPP and SDWA selection, before neg and abs. UnsupportedFormError for 64-bit DPP."""
     if name == "src0" and is_dpp(form):
         if bits != 32:
-            raise NotImplementedError("DPP of 64-bit sources")
+            raise UnsupportedFormError("DPP of 64-bit sources")
         index, _ = _dpp_source(form)
         value = b.gather(name, index)
         if form.modifier("bound_ctrl"):
@@ -198,7 +198,7 @@ def lane_program(form: Form, value: Expr, *extra: Write, target: str = "vdst", a
     """The program of a vector instruction with one vector result."""
     enable = write_enable(form)
     if enable is not None and extra:
-        raise NotImplementedError("DPP with a second result")
+        raise UnsupportedFormError("DPP with a second result")
     return Program(Domain.LANE, (Write(target, place(form, value, target), enable), *extra), approximate=approximate)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from asmevo.ir.semantics import build as b
 from asmevo.ir.semantics.expr import Expr, Program
-from asmevo.ir.semantics.form import Form
+from asmevo.ir.semantics.form import Form, UnsupportedFormError
 from asmevo.ir.semantics.modifiers import lane_program, raw, scale_and_clamp
 from asmevo.ir.semantics.vector_float import maximum, minimum
 from asmevo.ir.semantics.vector_int import saturate
@@ -142,7 +142,7 @@ def _dot(form: Form) -> Program | None:
     _, count, target, kind = form.name.split("_")
     number = int(count.removeprefix("dot").removesuffix("c"))
     if form.modifier("op_sel") or form.modifier("op_sel_hi") or form.modifier("neg_lo") or form.modifier("neg_hi"):
-        raise NotImplementedError("op_sel or neg on a dot product")
+        raise UnsupportedFormError("op_sel or neg on a dot product")
     if target == "f32":
         value = _dot_accumulator(form)
         for k in range(number):

@@ -20,7 +20,7 @@ from asmevo.ir.semantics import (
     vector_int,
 )
 from asmevo.ir.semantics.expr import Program
-from asmevo.ir.semantics.form import Form, form_of
+from asmevo.ir.semantics.form import Form, UnsupportedFormError, form_of
 
 _SCALAR = frozenset({Family.SOP1, Family.SOP2, Family.SOPK, Family.SOPC})
 _MEMORY = frozenset({Family.DS, Family.FLAT, Family.GLOBAL, Family.SCRATCH, Family.MUBUF, Family.SMEM})
@@ -122,7 +122,7 @@ def program_of_form(form: Form) -> Program | None:
     """The program of a form; None when it has no semantics."""
     try:
         return _build(form)
-    except NotImplementedError:
+    except UnsupportedFormError:
         # A modifier without semantics on an opcode that has them: the whole form is opaque.
         return None
 

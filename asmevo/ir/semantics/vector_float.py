@@ -177,14 +177,10 @@ def _div_scale(form: Form, fmt: str) -> Program:
     difference = b.sub(exponent_above, exponent_below)
     mantissas = [b.extract(v, 0, fraction) for v in (below, above)]
     lowest = b.const(32, least)
-    quotient_denormal = b.or_(
-        b.slt(difference, lowest), b.and_(b.eq(difference, lowest), b.ult(mantissas[1], mantissas[0]))
-    )
+    quotient_denormal = b.or_(b.slt(difference, lowest), b.and_(b.eq(difference, lowest), b.ult(mantissas[1], mantissas[0])))
     bias = (1 << (bits - 2 - fraction)) - 1
     edge = b.const(32, bias - least)
-    inverse_denormal = b.or_(
-        b.ult(edge, exponent_below), b.and_(b.eq(edge, exponent_below), b.nonzero(mantissas[0]))
-    )
+    inverse_denormal = b.or_(b.ult(edge, exponent_below), b.and_(b.eq(edge, exponent_below), b.nonzero(mantissas[0])))
     denormal_below = b.and_(b.is_zero(exponent_below), b.nonzero(mantissas[0]))
     up = b.fldexp(fmt, value, b.const(32, step))
     down = b.fldexp(fmt, value, b.const(32, -step))

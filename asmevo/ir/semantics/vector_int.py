@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from asmevo.ir.semantics import build as b
 from asmevo.ir.semantics.expr import Expr, Program, Write
-from asmevo.ir.semantics.form import Form
+from asmevo.ir.semantics.form import Form, UnsupportedFormError
 from asmevo.ir.semantics.modifiers import lane_program, source
 from asmevo.ir.semantics.scalar import bit_field, sign_run
 
@@ -324,7 +324,7 @@ def program(form: Form) -> Program | None:
     """The program of a vector integer instruction; None when it is not one of these."""
     name = form.name
     if form.modifier("clamp") and name.startswith(_MAYBE_CLAMPED):
-        raise NotImplementedError("clamp on a multiply")
+        raise UnsupportedFormError("clamp on a multiply")
     if name in _CLAMPED32 or name in _CLAMPED16:
         bits = 32 if name in _CLAMPED32 else 16
         op, signed = (_CLAMPED32 if bits == 32 else _CLAMPED16)[name]

@@ -21,7 +21,7 @@ def test_one_encoding_for_each_text_in_order() -> None:
         "v_add_f32_e64 v0, -v1, |v2| clamp",
         "s_waitcnt vmcnt(3) lgkmcnt(0)",
         "s_getreg_b32 s0, hwreg(HW_REG_MODE, 0, 4)",
-        "ds_swizzle_b32 v1, v2 offset:swizzle(BITMASK_PERM,\"01pip\")",
+        'ds_swizzle_b32 v1, v2 offset:swizzle(BITMASK_PERM,"01pip")',
         "v_mov_b32_dpp v0, v1 row_shl:1 row_mask:0xf bank_mask:0xf bound_ctrl:1",
         "buffer_load_dword v0, v1, s[0:3], 0 offen offset:4095 sc0",
         "tbuffer_load_format_x v0, v1, s[0:3], 0 format:[BUF_DATA_FORMAT_32,BUF_NUM_FORMAT_FLOAT] offen",

@@ -49,9 +49,7 @@ def change(kernel: Kernel, mnemonic: str, new: Instruction | None) -> Kernel:
     """The kernel with every instruction of that mnemonic replaced, or removed."""
 
     def members(instructions: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
-        return tuple(
-            new if i.mnemonic == mnemonic and new else i for i in instructions if new or i.mnemonic != mnemonic
-        )
+        return tuple(new if i.mnemonic == mnemonic and new else i for i in instructions if new or i.mnemonic != mnemonic)
 
     return replace(kernel, blocks=tuple(replace(b, instructions=members(b.instructions)) for b in kernel.blocks))
 

@@ -1,12 +1,12 @@
 import random
 
 import pytest
-from support import EXAMPLES
 
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
 from asmevo.passes.regions import RegionGraph, regions_of, reordered
 from asmevo.search.local import OrderSearch
+from support import EXAMPLES
 
 
 @pytest.fixture(scope="module")

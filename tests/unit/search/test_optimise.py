@@ -1,5 +1,4 @@
 import pytest
-from support import EXAMPLES
 
 from asmevo.diagnostics import DiagnosticError
 from asmevo.frontend.codeobject import load_file
@@ -11,6 +10,7 @@ from asmevo.search.profile import profile_kernel
 from asmevo.search.records import Status
 from asmevo.verify.launches import load_launches
 from asmevo.verify.verdict import Basis, Counterexample, Outcome, Verdict
+from support import EXAMPLES
 
 YES = Verdict(Outcome.PROVED, (Basis("stand-in", Outcome.PROVED, "says yes"),))
 NO = Verdict(Outcome.REFUTED, counterexample=Counterexample("v0", "1", "2"), reason="says no")

@@ -1,7 +1,6 @@
 from dataclasses import replace
 
 import pytest
-from support import EXAMPLES, SHIPPED
 
 from asmevo.backend.writer import rebuild
 from asmevo.frontend.codeobject import load, load_file
@@ -9,6 +8,7 @@ from asmevo.frontend.recover import recover
 from asmevo.passes.regions import RegionGraph, regions_of, reordered
 from asmevo.verify.align import aligned
 from asmevo.verify.equivalence.kernel import structure_difference
+from support import EXAMPLES, SHIPPED
 
 
 def pair(name):
@@ -19,7 +19,7 @@ def pair(name):
         for region in regions_of(block):
             graph = RegionGraph.build(kernel, region)
             for position in range(len(graph.nodes)):
-                low, high = graph.freedom(position)
+                _, high = graph.freedom(position)
                 if high > position:
                     order = list(range(len(graph.nodes)))
                     order.insert(high, order.pop(position))

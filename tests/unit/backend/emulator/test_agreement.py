@@ -25,7 +25,8 @@ from asmevo.ir.semantics.expr import Domain, Expr, Op, Program
 from asmevo.ir.semantics.form import form_of
 from asmevo.ir.semantics.matrix import shape_of
 from line_forms import lines_of
-from machines import ALL, Step, aim, differences, random_machine, run_reference
+from machines import ALL, Step, aim, differences, random_machine
+from reference_step import run_reference
 from support import EXAMPLES, SHIPPED
 
 DENORMALS, IEEE, DX10, FP16_OVFL = 0xF0, 1 << 9, 1 << 8, 1 << 23

@@ -9,11 +9,14 @@ from asmevo.backend.emulator import run
 
 from .small_kernels import POINTERS, dispatch, kernel, output, words
 
-COPY = POINTERS + """
+COPY = (
+    POINTERS
+    + """
 global_load_dword v2, v1, s[4:5]
 {wait}
 global_store_dword v1, v2, s[6:7]
 """
+)
 
 
 def launch(**options: int):
@@ -40,12 +43,15 @@ def test_a_missing_wait_is_named():
 
 
 def test_a_wait_that_is_one_too_weak_is_found():
-    text = POINTERS + """
+    text = (
+        POINTERS
+        + """
 global_load_dword v2, v1, s[4:5]
 global_load_dword v3, v1, s[4:5]
 s_waitcnt vmcnt({n})
 v_add_u32_e32 v4, v{r}, v1
 """
+    )
     assert kinds(text.format(n=1, r=2)) == []
     assert kinds(text.format(n=1, r=3)) == ["pending-read"]
     assert kinds(text.format(n=2, r=2)) == ["pending-read"]

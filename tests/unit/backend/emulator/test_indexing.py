@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from asmevo.backend.emulator import run
+from asmevo.ir.abi import KernelDescriptor
 
 from .small_kernels import dispatch, kernel, output
 
@@ -139,6 +142,19 @@ def test_64_bit_registers_move_by_the_same_index():
 def test_a_register_beyond_the_file(moved: str, text: str, mode: str):
     (fault,) = faults(f"s_movk_i32 s6, 0xff\ns_set_gpr_idx_on s6, gpr_idx({moved})\n{text}", mode=mode)
     assert (fault.kind, "v256" in fault.message) == ("out-of-bounds", True)
+
+
+def test_a_register_beyond_the_allocated_ones():
+    plain = kernel("s_mov_b32 s6, 8\ns_set_gpr_idx_on s6, gpr_idx(DST)\nv_mov_b32_e32 v0, 0")
+    small = replace(
+        plain,
+        descriptor=KernelDescriptor(
+            bytes(64), 0, 0, 0, 0, rsrc1=0, rsrc2=0, rsrc3=1, properties=8, preload_dwords=0, preload_offset_dwords=0
+        ),
+    )
+    assert run(plain, dispatch(output("out", 64))).faults == ()
+    (fault,) = run(small, dispatch(output("out", 64))).faults
+    assert (fault.kind, "v8" in fault.message) == ("out-of-bounds", True)
 
 
 def test_a_load_that_lands_in_the_moved_register():

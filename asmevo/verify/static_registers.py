@@ -1,0 +1,56 @@
+"""Registers a kernel names but was not given: what the chip does with those is no part of any proof.
+
+Owns the comparison of register numbers with the descriptor's allocation. Values and order are other checks' work.
+"""
+
+from __future__ import annotations
+
+from asmevo.ir.finding import Finding
+from asmevo.ir.instruction import Instruction, Register
+from asmevo.ir.kernel import Kernel
+from asmevo.ir.registers import RegisterFile
+
+BEYOND_ALLOCATION = "E0506"
+_SGPR_GRANULE, _SGPRS_AT_THE_TOP = 16, 6
+"""SGPRs come in sixteens; the last six hold VCC, FLAT_SCRATCH and XNACK_MASK. Source: LLVM AMDGPUUsage, compute_pgm_rsrc1."""
+
+
+def check_registers(kernel: Kernel) -> list[Finding]:
+    """E0506 (error) for each instruction that names a register beyond the allocation, in layout order.
+
+    Nothing is found without a descriptor. VGPR indexing and scratch are not seen: only the numbers as written.
+    """
+    if kernel.descriptor is None:
+        return []
+    limits = _limits(kernel)
+    found: list[Finding] = []
+    for block in kernel.blocks:
+        if block.frozen:
+            continue
+        for instruction in block.instructions:
+            register = _beyond(instruction, limits)
+            if register is not None:
+                most = limits[register.range.file]
+                message = f"{register.range} is beyond the {most} registers of its kind that the kernel was given"
+                found.append(Finding(BEYOND_ALLOCATION, message, block.label, instruction))
+    return found
+
+
+def _limits(kernel: Kernel) -> dict[RegisterFile, int]:
+    descriptor = kernel.descriptor
+    assert descriptor is not None
+    granules = (descriptor.rsrc1 >> 6 & 15) // 2 + 1
+    return {
+        RegisterFile.VGPR: min(descriptor.accum_offset, descriptor.vgpr_count),
+        RegisterFile.AGPR: max(descriptor.vgpr_count - descriptor.accum_offset, 0),
+        RegisterFile.SGPR: granules * _SGPR_GRANULE - _SGPRS_AT_THE_TOP,
+    }
+
+
+def _beyond(instruction: Instruction, limits: dict[RegisterFile, int]) -> Register | None:
+    for operand in instruction.operands:
+        if isinstance(operand, Register):
+            most = limits.get(operand.range.file)
+            if most is not None and operand.range.index + operand.range.count > most:
+                return operand
+    return None
