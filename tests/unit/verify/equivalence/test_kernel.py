@@ -1,8 +1,7 @@
-from windows import live, window
-
 from asmevo.ir.kernel import Block, Kernel
 from asmevo.verify.equivalence.kernel import edited_windows, prove_kernel
 from asmevo.verify.verdict import Outcome
+from windows import live, window
 
 HEAD = """s_load_dwordx2 s[0:1], s[4:5], 0x0
 v_mov_b32_e32 v2, 1

@@ -1,8 +1,7 @@
 """The traps in which an equivalence checker for this machine proves what is false."""
 
-from windows import outcome
-
 from asmevo.verify.verdict import Outcome
+from windows import outcome
 
 MFMA = "v_mfma_f32_4x4x1_16b_f32 a[0:3], v1, v2, a[0:3]"
 
