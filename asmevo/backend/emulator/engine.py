@@ -65,22 +65,22 @@ def _run_groups(
     rng.shuffle(workgroups)
     states = group.states
     addresses = [states.ctypes.data + n * states.strides[0] for n in range(len(states))]
-    executed_at = layout.offset(STATE, "executed")
-    limit_at = layout.offset(STATE, "limit")
+    # Views made once: a step is often a few hundred instructions, and looking its state up anew would cost as much.
+    done = [ctypes.c_uint64.from_address(address + layout.offset(STATE, "executed")) for address in addresses]
+    states["limit"] = limit
+    orders = _Orders(rng)
     epoch = 1
     executed = 0
     for workgroup in workgroups:
         reset_group(group, entry, workgroup, epoch)
         alive = list(range(len(states)))
         while alive:
-            rng.shuffle(alive)
             waiting: list[int] = []
-            for wave in alive:
-                address = addresses[wave]
-                ctypes.c_uint64.from_address(address + executed_at).value = executed
-                ctypes.c_uint64.from_address(address + limit_at).value = limit
-                status = step(address)
-                executed = ctypes.c_uint64.from_address(address + executed_at).value
+            for place in orders.draw(len(alive)):
+                wave = alive[place]
+                done[wave].value = executed
+                status = step(addresses[wave])
+                executed = done[wave].value
                 if status == layout.BARRIER:
                     waiting.append(wave)
                 elif status == layout.FAULT:
@@ -93,6 +93,23 @@ def _run_groups(
                 fail("E0507", "the launch has more barriers than the race check can number")
             states["epoch"] = epoch
     return None, executed
+
+
+class _Orders:
+    """Random orders of so many waves, drawn from a pool that is shuffled once: a shuffle at each barrier costs too much."""
+
+    POOL_BITS = 6
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self._pools: dict[int, list[list[int]]] = {}
+
+    def draw(self, count: int) -> list[int]:
+        """An order of range(count)."""
+        pool = self._pools.get(count)
+        if pool is None:
+            pool = self._pools[count] = [self._rng.sample(range(count), count) for _ in range(1 << self.POOL_BITS)]
+        return pool[self._rng.getrandbits(self.POOL_BITS)]
 
 
 def _result(
