@@ -64,4 +64,6 @@ def test_an_original_that_faults_decides_nothing(original):
     kernel, dispatches = original
     verdict = compare(with_text(kernel, "s_barrier", None), kernel, dispatches)
     assert verdict.outcome is Outcome.ERROR
-    assert "race" in verdict.reason
+    # Without the barriers a wave reads LDS that another has not written yet, or is writing: which of the two is met first
+    # depends on the order of waves. Both name the same read.
+    assert any(f"{kind} at" in verdict.reason for kind in ("race", "uninitialised-memory"))
