@@ -85,6 +85,7 @@ def _kernel(reader: _Reader, entry: Map) -> KernelMetadata:
         agpr_count=reader.number(entry, ".agpr_count"),
         sgpr_count=reader.number(entry, ".sgpr_count"),
         max_flat_workgroup_size=reader.number(entry, ".max_flat_workgroup_size"),
+        required_workgroup_size=reader.size(entry, ".reqd_workgroup_size"),
         wavefront_size=reader.number(entry, ".wavefront_size"),
     )
 
@@ -124,6 +125,12 @@ class _Reader:
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 32:
             self.wrong(f"'{key}' is not a count or size")
         return value
+
+    def size(self, entry: Map, key: str) -> tuple[int, int, int] | None:
+        numbers = [part for part in self.listed(entry, key, 3) if isinstance(part, int) and 0 < part < 1 << 32]
+        if key not in entry:
+            return None
+        return (numbers[0], numbers[1], numbers[2]) if len(numbers) == 3 else self.wrong(f"'{key}' is not three sizes")
 
     def listed(self, entry: Map, key: str, limit: int) -> list[object]:
         value = entry.get(key, [])

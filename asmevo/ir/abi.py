@@ -79,4 +79,5 @@ class KernelMetadata:
     agpr_count: int | None = None
     sgpr_count: int | None = None
     max_flat_workgroup_size: int | None = None
+    required_workgroup_size: tuple[int, int, int] | None = None
     wavefront_size: int | None = None

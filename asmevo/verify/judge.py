@@ -17,6 +17,7 @@ from asmevo.ir.isa.model import IssueClass
 from asmevo.ir.kernel import Kernel
 from asmevo.verify.differential import compare
 from asmevo.verify.equivalence.kernel import prove_kernel
+from asmevo.verify.static_barriers import check_removed_barriers, removed_barriers, without_barriers
 from asmevo.verify.static_hazards import check_hazards
 from asmevo.verify.static_registers import check_registers
 from asmevo.verify.static_waits import check_waits
@@ -52,18 +53,20 @@ class Judge:
             return Verdict(
                 Outcome.UNKNOWN, static.basis, reason="values were not compared: only waits and wait states were checked"
             )
-        proof = prove_kernel(before, after, timeout_s=self.timeout_s)
-        basis = (*static.basis, *proof.basis)
+        reference, barriers = _without_removed_barriers(before, after)
+        proof = prove_kernel(reference, after, timeout_s=self.timeout_s)
+        basis = (*static.basis, *barriers, *proof.basis)
         if proof.outcome is Outcome.REFUTED or (self.level is Level.SMT and not proof.outcome.is_success):
             return Verdict(proof.outcome, basis, proof.counterexample, proof.reason)
+        proved = Outcome.PROVED if barriers else proof.outcome
         if self.level is Level.SMT:
-            return Verdict(proof.outcome, basis)
+            return Verdict(proved, basis)
         test = compare(before, after, self.dispatches, seeds=self.seeds)
         basis = (*basis, *test.basis)
         if not test.outcome.is_success:
             return Verdict(test.outcome, basis, test.counterexample, test.reason)
         if proof.outcome.is_success:
-            return Verdict(proof.outcome, basis)
+            return Verdict(proved, basis)
         if _barriers(before) != _barriers(after):
             reason = "a barrier was added or removed: these launches showed no race, but that none is possible is not proved"
             return Verdict(Outcome.UNKNOWN, basis, reason=reason)
@@ -91,6 +94,18 @@ def static_verdict(before: Kernel, after: Kernel) -> Verdict:
             detail += f", but for {len(findings)} that the original lacks too"
         basis.append(Basis(method, Outcome.PROVED, detail))
     return Verdict(Outcome.PROVED, tuple(basis))
+
+
+def _without_removed_barriers(before: Kernel, after: Kernel) -> tuple[Kernel, tuple[Basis, ...]]:
+    """Return `before` without the barriers that `after` lacks, and the proof that this changes nothing.
+
+    Without such a proof it is `before` itself, whose barriers then differ for the judges that follow.
+    """
+    removed = removed_barriers(before, after)
+    if not removed:
+        return before, ()
+    basis = check_removed_barriers(before, removed)
+    return (without_barriers(before, removed), (basis,)) if basis.outcome is Outcome.PROVED else (before, ())
 
 
 def _barriers(kernel: Kernel) -> list[tuple[str, int]]:

@@ -77,6 +77,11 @@ def test_several_kernels_need_a_name() -> None:
             "E0107",
             "not a count",
         ),
+        (
+            make_object([ADD], metadata=msgpack.packb({"amdhsa.kernels": [{".name": "add", ".reqd_workgroup_size": [64, 0]}]})),
+            "E0107",
+            "not three sizes",
+        ),
         (make_object([]), "E0111", ".text is empty"),
         (make_object([HELPER]), "E0109", "no kernel"),
         (make_object([ADD], metadata=msgpack.packb({"amdhsa.kernels": [{".name": "other"}]})), "E0110", "no symbol"),
