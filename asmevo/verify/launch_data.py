@@ -5,6 +5,7 @@ Owns number formats and seeded fills. It must not know launch files or kernels.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -125,9 +126,31 @@ def _table_decoder(values: Floats) -> Callable[[Bytes], npt.NDArray[Any]]:
     return decode
 
 
+_FRACTION_BITS = {"f64": 52, "f32": 23, "f16": 10, "bf16": 7, "fp8": 3, "bf8": 2}
+
+
+def special_values(element: ElementType) -> tuple[float, ...]:
+    """The edges of a float format, both signs: zero, least and largest denormal, least normal, largest finite; infinities, NaN.
+
+    A format without infinities or without a negative zero encodes these as its nearest.
+    """
+    fraction_bits, bits = _FRACTION_BITS[element.name], 8 * element.size
+    normal = 1 << fraction_bits
+    infinity = (1 << (bits - 1)) - normal
+    largest = infinity - 1
+    if element.size == 1:  # Some 8-bit formats have numbers where others have infinity.
+        largest = int(np.flatnonzero(np.isfinite(element.decode(np.arange(128, dtype=np.uint8))))[-1])
+    codes = np.array((0, 1, normal - 1, normal, largest), dtype=f"u{element.size}")
+    finite = element.decode(_bytes(codes)).astype(np.float64)
+    return (*(float(sign * value) for value in finite for sign in (1, -1)), math.inf, -math.inf, math.nan)
+
+
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """How a buffer starts: `kind` with its parameters; `high` is exclusive for integers, as in NumPy."""
+    """How a buffer starts: `kind` with its parameters; `high` is exclusive for integers, as in NumPy.
+
+    `special` puts `specials` in place of a `share` (0 to 1) of normal numbers.
+    """
 
     kind: str
     seed: int = 0
@@ -135,9 +158,11 @@ class Fill:
     high: float = 1.0
     value: float = 0.0
     scale: float = 1.0
+    share: float = 0.125
+    specials: tuple[float, ...] = ()
 
 
-FILLS = ("normal", "uniform", "integers", "zeros", "arange", "constant")
+FILLS = ("normal", "special", "uniform", "integers", "zeros", "arange", "constant")
 
 
 def fill_values(fill: Fill, count: int) -> npt.NDArray[Any]:
@@ -145,6 +170,10 @@ def fill_values(fill: Fill, count: int) -> npt.NDArray[Any]:
     random = np.random.default_rng(fill.seed)
     if fill.kind == "normal":
         return random.standard_normal(count) * fill.scale + fill.value
+    if fill.kind == "special":
+        values = random.standard_normal(count) * fill.scale + fill.value
+        chosen = np.array(fill.specials)[random.integers(0, len(fill.specials), count)]
+        return np.where(random.random(count) < fill.share, chosen, values)
     if fill.kind == "uniform":
         return random.uniform(fill.low, fill.high, count)
     if fill.kind == "integers":

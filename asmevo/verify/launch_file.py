@@ -58,12 +58,13 @@ class Argument(_Strict):
     bytes: str | None = Field(None, description="raw bytes, hexadecimal")
     dtype: str | None = Field(None, description="element type of a buffer or scalar")
     role: Literal["in", "out", "inout"] = Field("in", description="whether the kernel reads or writes the buffer")
-    fill: str | None = Field(None, description="normal, uniform, integers, zeros, arange or constant")
+    fill: str | None = Field(None, description="normal, special, uniform, integers, zeros, arange or constant")
     seed: int | None = Field(None, ge=0, description="seed of the fill; by default the argument's position")
     low: Number | None = Field(None, description="least value of uniform and integers")
     high: Number | None = Field(None, description="end of uniform and integers, exclusive")
-    value: Number | None = Field(None, description="the constant, the mean of normal, the start of arange")
-    scale: Number | None = Field(None, description="deviation of normal, step of arange")
+    value: Number | None = Field(None, description="the constant, the mean of normal and special, the start of arange")
+    scale: Number | None = Field(None, description="deviation of normal and special, step of arange")
+    share: Number | None = Field(None, description="how much of special is special, above 0 to 1")
     offset: Whole = Field(0, description="bytes from the buffer's start, for a pointer")
 
 

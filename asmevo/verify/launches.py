@@ -19,7 +19,7 @@ from asmevo.backend.launch import Buffer, Dispatch, PointerSlot
 from asmevo.diagnostics import fail
 from asmevo.ir.abi import KernelArgument
 from asmevo.ir.kernel import Kernel
-from asmevo.verify.launch_data import FILLS, POISON, ElementType, Fill, element_types, fill_values
+from asmevo.verify.launch_data import FILLS, POISON, ElementType, Fill, element_types, fill_values, special_values
 from asmevo.verify.launch_file import Argument, Case, LaunchFile, Number, Whole, read_launch_file
 
 MAX_BUFFER_BYTES = 1 << 30
@@ -288,18 +288,20 @@ class _Builder:
         if argument.fill not in FILLS:
             message = f"unknown fill '{argument.fill}'" if argument.fill else "an input buffer needs a fill"
             fail("E0225", message, self.file.span(*place, "fill"), f"one of {', '.join(FILLS)}")
-        if argument.fill in ("normal", "uniform") and not element.is_float:
+        if argument.fill in ("normal", "special", "uniform") and not element.is_float:
             fail("E0225", f"fill '{argument.fill}' needs a float dtype", self.file.span(*place, "fill"), 'use "integers"')
         seed = number if argument.seed is None else argument.seed
         given = {
             name: float(self._number(value, (*place, name)))
-            for name in ("low", "high", "value", "scale")
+            for name in ("low", "high", "value", "scale", "share")
             if (value := getattr(argument, name)) is not None
         }
         for name, value in given.items():
             if (argument.fill == "integers" or not element.is_float) and not abs(value) < MAX_WHOLE:
                 fail("E0225", f"{name} {value} is no whole number that a fill can make", self.file.span(*place, name))
-        fill = Fill(argument.fill, seed, **given)
+        fill = Fill(argument.fill, seed, **given, specials=special_values(element) if argument.fill == "special" else ())
+        if not 0 < fill.share <= 1:
+            fail("E0225", f"share {fill.share} is not above 0 and at most 1", self.file.span(*place, "share"))
         if argument.fill in ("uniform", "integers") and not fill.low < fill.high:
             fail("E0225", f"low {fill.low} is not below high {fill.high}", self.file.span(*place))
         return fill

@@ -1,8 +1,6 @@
 """Every shipped kernel, run strictly on the emulator, against its NumPy reference."""
 
-import importlib.util
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +11,7 @@ from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
 from asmevo.verify.launch_data import element_types
 from asmevo.verify.launches import load_launches
+from examples.references import REFERENCES
 from tests.support import EXAMPLES, SHIPPED
 
 CORPUS = os.environ.get("ASMEVO_CORPUS")
@@ -20,14 +19,9 @@ PRODUCTION = {
     "aiter_odo": "fmha_v3_bwd/bwd_hd128_odo_fp16.co",
     "aiter_topksoftmax": "topksoftmax/topksoftmax_4x128x4.co",
 }
-
-
-def references():
-    spec = importlib.util.spec_from_file_location("example_references", EXAMPLES / "references.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module.REFERENCES
+ROUNDED_ALIKE = 0.999
+"""The least share of results that must have the very bits of exactly rounded steps. The emulator rounds every step so, too; its
+double precision exponential need not be NumPy's to the last bit."""
 
 
 def inputs(kernel, dispatch):
@@ -42,11 +36,10 @@ def inputs(kernel, dispatch):
     return values
 
 
-def check(kernel, dispatch, reference, float_scalar=None):
-    values = inputs(kernel, dispatch)
-    if float_scalar is not None:
-        values[float_scalar] = np.array([values[float_scalar]], np.uint32).view(np.float32)[0]
-    expected = reference.expected(values)
+def check(kernel, dispatch, reference, rounded_alike):
+    """Every result lies in its bounds, and at least the share `rounded_alike` has the reference's bits."""
+    with np.errstate(all="ignore"):
+        expected = reference(inputs(kernel, dispatch))
     result = run(kernel, dispatch, mode="strict", seed=0)
     assert result.faults == ()
     types = element_types(kernel.target)
@@ -57,26 +50,31 @@ def check(kernel, dispatch, reference, float_scalar=None):
         actual, wanted = types[buffer.dtype].decode(data), expected[buffer.name]
         if buffer.defined is False:
             assert written.all()
-        if not (reference.relative or reference.absolute) or actual.dtype.kind in "iu" or dispatch.name == "whole numbers":
-            assert np.array_equal(actual, wanted)
-        else:
-            np.testing.assert_allclose(actual.astype(np.float64), wanted, reference.relative, reference.absolute)
+        wrong = np.flatnonzero(~wanted.accepts(actual))
+        assert not wrong.size, f"{dispatch.name}, {buffer.name}[{wrong[0]}]: {actual[wrong[0]]}, not {wanted.value[wrong[0]]}"
+        assert wanted.same_bits(actual) >= rounded_alike
+
+
+def loaded(name):
+    kernel = recover(load_file(EXAMPLES / "kernels" / f"{name}.co"))
+    return kernel, load_launches(EXAMPLES / "launches" / f"{name}.toml", kernel)
 
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_kernel(name):
-    kernel = recover(load_file(EXAMPLES / "kernels" / f"{name}.co"))
-    dispatches = load_launches(EXAMPLES / "launches" / f"{name}.toml", kernel)
-    for dispatch in dispatches[:1] if name in ("attention_fwd", "matmul_256x128") else dispatches:
-        check(kernel, dispatch, references()[name], {"layer_norm": "arg5", "attention_fwd": "arg5"}.get(name))
+    kernel, dispatches = loaded(name)
+    for dispatch in dispatches:
+        check(kernel, dispatch, REFERENCES[name], ROUNDED_ALIKE)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["attention_fwd", "matmul_256x128"])
-def test_shipped_kernel_every_case(name):
-    kernel = recover(load_file(EXAMPLES / "kernels" / f"{name}.co"))
-    for dispatch in load_launches(EXAMPLES / "launches" / f"{name}.toml", kernel)[1:]:
-        check(kernel, dispatch, references()[name], {"attention_fwd": "arg5"}.get(name))
+@pytest.mark.parametrize("name", [name for name in SHIPPED if name != "histogram"])
+def test_edges_leave_results_that_tell_something(name):
+    kernel, dispatches = loaded(name)
+    (dispatch,) = [dispatch for dispatch in dispatches if dispatch.name == "edges"]
+    with np.errstate(all="ignore"):
+        (expected,) = REFERENCES[name](inputs(kernel, dispatch)).values()
+    assert np.isnan(expected.value).any()
+    assert np.isfinite(expected.value).mean() > 0.5
 
 
 @pytest.mark.skipif(not CORPUS, reason="ASMEVO_CORPUS does not name AITER's hsa/gfx942 folder")
@@ -87,4 +85,4 @@ def test_production_kernel(name):
         unmodelled = [f.message for f in run(kernel, dispatch, seed=0).faults if f.kind == "unsupported"]
         if unmodelled:
             pytest.skip(f"not modelled: {unmodelled[0]}")
-        check(kernel, dispatch, references()[name])
+        check(kernel, dispatch, REFERENCES[name], 0.0)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from asmevo.verify.launch_data import FILLS, Fill, element_types, fill_values, fp8_values
+from asmevo.verify.launch_data import FILLS, Fill, element_types, fill_values, fp8_values, special_values
 
 
 @pytest.mark.parametrize("target", ["gfx942", "gfx950"])
@@ -49,7 +49,7 @@ def test_plain_types_take_their_size(name):
 
 def test_fills_are_the_same_each_time_and_differ_by_seed():
     for kind in FILLS:
-        fill = Fill(kind, seed=3, low=0, high=100)
+        fill = Fill(kind, seed=3, low=0, high=100, specials=(0.0, 9.0))
         assert np.array_equal(fill_values(fill, 50), fill_values(fill, 50))
     assert not np.array_equal(fill_values(Fill("normal", 1), 50), fill_values(Fill("normal", 2), 50))
 
@@ -59,3 +59,40 @@ def test_fill_parameters():
     assert (integers.min(), integers.max()) == (-2, 2)
     assert fill_values(Fill("arange", value=5, scale=2), 3).tolist() == [5, 7, 9]
     assert fill_values(Fill("constant", value=2.5), 2).tolist() == [2.5, 2.5]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("f64", np.float64), ("f32", np.float32), ("f16", np.float16)])
+def test_special_values_are_the_edges_of_the_format(name, kind):
+    element = element_types("gfx942")[name]
+    info = np.finfo(kind)
+    largest_denormal = float(info.tiny) - float(info.smallest_subnormal)
+    edges = [0.0, float(info.smallest_subnormal), largest_denormal, float(info.tiny), float(info.max), np.inf]
+    values = np.array(special_values(element))
+    assert sorted(values[~np.isnan(values) & ~np.signbit(values)].tolist()) == edges
+    assert sorted((-values[~np.isnan(values) & np.signbit(values)]).tolist()) == edges
+    assert np.isnan(values).sum() == 1
+    assert np.array_equal(element.decode(element.encode(values)).astype(np.float64), values, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "largest"),
+    [
+        ("gfx942", "fp8", 240),
+        ("gfx950", "fp8", 448),
+        ("gfx942", "bf8", 57344),
+        ("gfx950", "bf8", 57344),
+        ("gfx942", "bf16", 2.0**128 - 2.0**120),
+    ],
+)
+def test_special_values_reach_the_largest_number(target, name, largest):
+    values = np.array(special_values(element_types(target)[name]))
+    assert values[np.isfinite(values)].max() == largest
+
+
+def test_special_fill_replaces_its_share():
+    specials = (7.0, np.nan)
+    plain, mixed = (fill_values(Fill("special", 5, share=share, specials=specials), 4000) for share in (1e-9, 0.25))
+    replaced = plain != mixed
+    assert 0.2 < replaced.mean() < 0.3
+    assert (np.isnan(mixed[replaced]) | (mixed[replaced] == 7)).all()
+    assert set(np.isnan(mixed[replaced])) == {True, False}
