@@ -1,7 +1,9 @@
 """Times parsing, emulation and a candidate's preparation on this machine; medians of several runs, ratios in one run.
 
-Prints what it ran on. With ASMEVO_CORPUS set, parsing is timed on the production kernel nearest to 4,500 instructions; without
-it, on the largest shipped one.
+Prints what it ran on. With ASMEVO_CORPUS set, parsing and first preparation are timed on the production kernel nearest to 4,500
+instructions; without it, on the largest shipped one. With ASMEVO_TINYGRAD set to a checkout of tinygrad, its emulator is timed
+in the same run. Emulation uses one thread but where it says otherwise; its times are the process's CPU time, since a shared
+machine's wall time says little.
 """
 
 from __future__ import annotations
@@ -10,15 +12,20 @@ import argparse
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from asmevo import __version__
 from asmevo.backend.emulator import compiled_handlers, run
+from asmevo.backend.launch import Buffer, Dispatch, PointerSlot
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
+from asmevo.frontend.source import parse_source
 from asmevo.ir.analysis.defuse import DefUse
 from asmevo.ir.analysis.liveness import Liveness
 from asmevo.ir.analysis.manager import AnalysisManager
@@ -28,17 +35,26 @@ from asmevo.verify.launches import load_launches
 from asmevo.verify.static_hazards import check_hazards
 from asmevo.verify.static_waits import check_waits
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+HERE = Path(__file__).resolve().parent
+EXAMPLES = HERE.parent / "examples"
 TINYGRAD_NS = (6_000, 17_000)
-"""Published-style figure to compare with: tinygrad's emulator, ns a wave-instruction, measured on a machine of this class."""
+"""What to compare with where no checkout is at hand: tinygrad's emulator, ns a wave-instruction, on a machine of this class."""
+GEMM = 1024
 
 
-def median_seconds(body: Callable[[], object], repeats: int) -> float:
+def median_seconds(body: Callable[[], object], repeats: int, clock: Callable[[], float] = time.process_time) -> float:
     times: list[float] = []
     for _ in range(repeats):
-        started = time.perf_counter()
+        started = clock()
         body()
-        times.append(time.perf_counter() - started)
+        times.append(clock() - started)
+    return statistics.median(times)
+
+
+def in_fresh_process(program: str, path: Path, repeats: int) -> float:
+    """The median of what `program` prints, with argument `path`; no memoised text or decoded instruction helps it."""
+    command = [sys.executable, "-c", program, str(path), str(HERE)]
+    times = [float(subprocess.run(command, check=True, capture_output=True, text=True).stdout) for _ in range(repeats)]
     return statistics.median(times)
 
 
@@ -63,44 +79,95 @@ def parse_to_analysed(path: Path) -> Kernel:
     return kernel
 
 
-def bench_parse(path: Path, repeats: int) -> None:
-    """Times a fresh process each run, so that no memoised text helps."""
-    import subprocess
+PARSE = """
+import sys, time; sys.path.insert(0, sys.argv[2]); from pathlib import Path; import run
+run.recover(run.load_file(run.EXAMPLES / 'kernels' / 'vector_add.co'))
+t = time.perf_counter(); run.parse_to_analysed(Path(sys.argv[1])); print(time.perf_counter() - t)
+"""
+PREPARE = """
+import sys, time; sys.path.insert(0, sys.argv[2]); from pathlib import Path; import run
+from asmevo.backend.emulator import prepare
+kernel = run.recover(run.load_file(Path(sys.argv[1])))
+t = time.process_time(); prepare(kernel); print(time.process_time() - t)
+"""
 
+
+def bench_kernel(path: Path, repeats: int) -> None:
+    """Both in a fresh process each run; the second with the handlers on disk."""
     count = sum(len(b.instructions) for b in recover(load_file(path)).blocks)
-    program = (
-        "import sys, time; sys.path.insert(0, sys.argv[2]); from pathlib import Path; import run\n"
-        "run.recover(run.load_file(run.EXAMPLES / 'kernels' / 'vector_add.co'))\n"
-        "t = time.perf_counter(); run.parse_to_analysed(Path(sys.argv[1])); print(time.perf_counter() - t)"
-    )
-    times = [
-        float(
-            subprocess.run(
-                [sys.executable, "-c", program, str(path), str(Path(__file__).parent)],
-                check=True,
-                capture_output=True,
-                text=True,
-            ).stdout
-        )
-        for _ in range(repeats)
-    ]
-    seconds = statistics.median(times)
+    seconds = in_fresh_process(PARSE, path, repeats)
     print(f"parse to analysed IR: {path.name}, {count} instructions: {seconds:.2f} s ({count / seconds:,.0f}/s)")
+    in_fresh_process(PREPARE, path, 1)
+    print(f"first preparation for the emulator, handlers on disk: {in_fresh_process(PREPARE, path, repeats):.2f} s")
 
 
-def bench_emulator(repeats: int) -> None:
-    path = EXAMPLES / "kernels" / "softmax.co"
-    kernel = recover(load_file(path))
-    dispatch = load_launches(Path(__file__).with_name("softmax_large.toml"), kernel)[0]
+def bench_softmax(repeats: int) -> None:
+    kernel = recover(load_file(EXAMPLES / "kernels" / "softmax.co"))
+    dispatch = load_launches(HERE / "softmax_large.toml", kernel)[0]
+    strict = bench_modes("softmax", kernel, dispatch, repeats)
+    bench_rival(strict)
+
+
+def bench_modes(name: str, kernel: Kernel, dispatch: Dispatch, repeats: int) -> float:
+    """Nanoseconds a wave-instruction in strict mode."""
     per_mode: dict[str, float] = {}
     for mode in ("strict", "fast"):
-        result = run(kernel, dispatch, mode=mode)
-        seconds = median_seconds(lambda mode=mode: run(kernel, dispatch, mode=mode), repeats)
+        result = run(kernel, dispatch, mode=mode, threads=1)
+        assert not result.faults, result.faults
+        seconds = median_seconds(lambda mode=mode: run(kernel, dispatch, mode=mode, threads=1), repeats)
         per_mode[mode] = seconds / result.wave_instructions * 1e9
-        print(f"emulator, softmax, {mode}: {per_mode[mode]:.0f} ns a wave-instruction of {result.wave_instructions}")
-    low, high = (bound / per_mode["strict"] for bound in TINYGRAD_NS)
-    print(f"strict against tinygrad's {TINYGRAD_NS[0] / 1e3:.0f}-{TINYGRAD_NS[1] / 1e3:.0f} us: {low:.0f}x to {high:.0f}x")
+        print(f"emulator, {name}, {mode}: {per_mode[mode]:.1f} ns a wave-instruction of {result.wave_instructions}")
     print(f"strict over fast: {per_mode['strict'] / per_mode['fast']:.2f}x")
+    return per_mode["strict"]
+
+
+def bench_rival(strict: float) -> None:
+    if not os.environ.get("ASMEVO_TINYGRAD"):
+        low, high = (bound / strict for bound in TINYGRAD_NS)
+        print(f"strict against tinygrad's {TINYGRAD_NS[0] / 1e3:.0f}-{TINYGRAD_NS[1] / 1e3:.0f} us: {low:.0f}x to {high:.0f}x")
+        return
+    files = [str(EXAMPLES / "kernels" / "softmax.co"), str(EXAMPLES / "launches" / "softmax.toml"), "whole width"]
+    command = [sys.executable, str(HERE / "rival.py"), *files]
+    theirs, agrees = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    same = "same" if agrees == "1" else "other"
+    print(f"tinygrad's emulator, softmax: {float(theirs):,.0f} ns a wave-instruction, with {same} results")
+    print(f"strict against tinygrad, in this run: {float(theirs) / strict:.0f}x")
+
+
+def bench_alu(repeats: int) -> None:
+    kernel = parse_source((HERE / "alu.s").read_text(encoding="utf-8"))
+    bench_modes("arithmetic", kernel, Dispatch("alu", "alu", (64, 1, 1), (64, 1, 1), b"", (), ()), repeats)
+
+
+def bench_gemm(repeats: int) -> None:
+    kernel = parse_source((HERE / "gemm_fp8.s").read_text(encoding="utf-8"))
+    random = np.random.default_rng(1)
+    small = [random.integers(-8, 9, (GEMM, GEMM)).astype(np.float32) / 4 for _ in range(2)]
+    codes = [_fp8(matrix) for matrix in small]
+    buffers = (
+        *(Buffer(name, code.reshape(-1), False) for name, code in zip("AB", codes, strict=True)),
+        Buffer("C", np.zeros(4 * GEMM * GEMM, np.uint8), True, defined=False),
+    )
+    slots = tuple(PointerSlot(8 * n, n) for n in range(3))
+    dispatch = Dispatch("gemm", "gemm", (GEMM // 64, GEMM // 64, 1), (64, 1, 1), bytes(24), slots, buffers)
+    result = run(kernel, dispatch, threads=1)
+    product = result.buffers[2].view(np.float32).reshape(GEMM, GEMM)
+    # Every sum is a multiple of 1/16 far below 2^24/16, so that the exact product is the only right one.
+    assert not result.faults
+    assert (product == small[0] @ small[1].T).all()
+    seconds = median_seconds(lambda: run(kernel, dispatch, threads=1), repeats)
+    print(f"emulator, {GEMM}x{GEMM}x{GEMM} FP8 matrix product, strict, bit exact: {seconds:.2f} s")
+    walls = [
+        median_seconds(lambda count=count: run(kernel, dispatch, threads=count), repeats, time.perf_counter) for count in (1, 2)
+    ]
+    print(f"the same with two threads: {walls[0] / walls[1]:.2f}x as fast as with one, by wall time")
+
+
+def _fp8(values: np.ndarray) -> np.ndarray:
+    """E4M3 FNUZ codes (bias 8) of values that it holds exactly."""
+    mantissa, exponent = np.frexp(np.abs(values))
+    code = (exponent + 7 << 3) | (np.ldexp(mantissa, 4).astype(np.int32) - 8)
+    return np.where(values == 0, 0, code | np.where(values < 0, 128, 0)).astype(np.uint8)
 
 
 def bench_candidate() -> None:
@@ -115,7 +182,7 @@ def bench_candidate() -> None:
     candidate = reordered(graph, order)
     assert candidate is not None
     before = compiled_handlers()
-    seconds = median_seconds(lambda: run(candidate, dispatch), 3)
+    seconds = median_seconds(lambda: run(candidate, dispatch), 3, time.perf_counter)
     print(f"candidate with one edited window: {compiled_handlers() - before} handlers compiled, {seconds * 1e3:.1f} ms a run")
 
 
@@ -124,8 +191,10 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     print(f"asmevo {__version__}, Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs")
-    bench_parse(subject(), options.repeats)
-    bench_emulator(options.repeats)
+    bench_kernel(subject(), options.repeats)
+    bench_softmax(options.repeats)
+    bench_alu(options.repeats)
+    bench_gemm(options.repeats)
     bench_candidate()
     return 0
 

@@ -32,7 +32,21 @@ from asmevo.ir.instruction import Immediate, Instruction, Label, Register, Symbo
 from asmevo.ir.isa import base_mnemonic
 from asmevo.ir.isa.model import Access, Counter, Family, IssueClass, Role, Space
 from asmevo.ir.kernel import Kernel
-from asmevo.ir.registers import M0, UNIT_COUNT, VECTOR_MASK, VGPR0, RegisterFile, units
+from asmevo.ir.registers import (
+    AGPR0,
+    EXEC,
+    EXECZ,
+    HWREG,
+    M0,
+    MODE,
+    UNIT_COUNT,
+    VCCZ,
+    VECTOR_MASK,
+    VGPR0,
+    VSKIP,
+    RegisterFile,
+    units,
+)
 from asmevo.ir.semantics import program_of, source_bits
 from asmevo.ir.semantics.expr import Domain, Op, Program
 from asmevo.ir.semantics.matrix import shape_of
@@ -40,6 +54,8 @@ from asmevo.ir.semantics.matrix import shape_of
 _SPACES = {Space.LDS: "lds", Space.BUFFER: "buffer", Space.SCALAR: "scalar"}
 _OPEN = (1 << 63) - 1
 _READ_ANY = frozenset({"v_readlane_b32", "v_writelane_b32"})
+_ALWAYS = sum(1 << unit for unit in (EXEC, EXEC + 1, MODE, VSKIP, HWREG, VCCZ, EXECZ))
+"""Units that hold a value from the start and that no deferred result may name, so that they need no check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +74,7 @@ class Decoded:
     approximate: bool
     problem: str | None
     flags: int = layout.NOT_INDEXED
+    serial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +92,10 @@ class Prepared:
     starts: dict[str, int]
     problems: dict[int, str]
     approximate: npt.NDArray[np.bool_]
+    rows: tuple[int, int]
+    """VGPRs and AGPRs from 0 that operations name."""
+    serial: bool
+    """Work-groups must run one after another: global atomics or the clock make them depend on each other's order."""
 
 
 def compiled_handlers() -> int:
@@ -139,7 +160,15 @@ def _prepare(kernel: Kernel, strict: bool) -> Prepared:
     ops["imm"] = immediates
     constants = np.array(list(pool) or [0], np.uint64)
     approximate = np.array([d.approximate for d in decoded], np.bool_)
-    return Prepared(kernel, ops, joined, constants, instructions, starts, problems, approximate)
+    serial = any(d.serial for d in decoded)
+    return Prepared(kernel, ops, joined, constants, instructions, starts, problems, approximate, _rows(joined), serial)
+
+
+def _rows(units: npt.NDArray[np.uint8]) -> tuple[int, int]:
+    named = units.view(np.uint16) & layout.UNIT_BITS
+    vector = named[(named >= VGPR0) & (named < AGPR0)]
+    accumulators = named[named >= AGPR0]
+    return int(vector.max(initial=VGPR0 - 1)) + 1 - VGPR0, int(accumulators.max(initial=AGPR0 - 1)) + 1 - AGPR0
 
 
 _decoded: dict[tuple[object, ...], Decoded] = {}
@@ -231,6 +260,9 @@ def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
     deferred = ""
     if program.memory is None and Counter.LGKMCNT in definition.counters:
         deferred = "smem" if definition.family is Family.SMEM else "lds"
+    waits = bool(deferred) or (program.memory is not None and program.memory.dest is not None)
+    if waits and any(isinstance(o, Register) and o.range.mask & _ALWAYS for o in i.operands):
+        fail("E0507", f"the emulator does not load the special registers that '{i.mnemonic}' names")
     _check_widths(i, program, dict(places))
     form = Form(program, tuple(places), modifiers, space, deferred)
     key = form_key(form, strict)
@@ -238,7 +270,6 @@ def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
     build: Callable[..., None] = build_intrinsic if program.domain is Domain.INTRINSIC else build_handler
     address = native().function(name, lambda module, symbol: build(module, symbol, form, strict), key)
     immediates = tuple(_integer(i, modifier) for modifier in modifiers)
-    waits = bool(deferred) or (program.memory is not None and program.memory.dest is not None)
     masked = program.domain is Domain.LANE and any(w.enable is not None for w in program.writes)
     checked, reads, writes = _units(i, keeps=masked)
     marks = 0 if waits or masked or base_mnemonic(i.mnemonic) == "v_writelane_b32" else writes
@@ -256,6 +287,7 @@ def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
         program.approximate,
         None,
         moved.flags,
+        program.memory is not None and program.memory.atomic is not None and definition.space is not Space.LDS,
     )
 
 
@@ -309,7 +341,18 @@ def _control(i: Instruction, slots: list[int], constants: list[int]) -> Decoded:
     checked, reads, writes = _units(i, ignored=keeps) if i.operands else (b"", 0, 0)
     marks = 0 if symbol == "asm_clock" or i.mnemonic in CONTROLS else writes
     return Decoded(
-        native().symbol(symbol), tuple(slots), tuple(constants), immediates, checked, reads, writes, marks, label, False, None
+        native().symbol(symbol),
+        tuple(slots),
+        tuple(constants),
+        immediates,
+        checked,
+        reads,
+        writes,
+        marks,
+        label,
+        False,
+        None,
+        serial=symbol == "asm_clock",
     )
 
 
@@ -344,8 +387,8 @@ def _units(i: Instruction, *, keeps: bool = False, ignored: int = 0) -> tuple[by
         need = layout.NEED_ALL
     elif base_mnemonic(i.mnemonic) in _READ_ANY:
         need = layout.NEED_ANY
-    reads = [_entry(unit, need) for unit in units(touched.reads & ~ignored)]
-    writes = [_entry(unit, need) for unit in units(touched.writes)]
+    reads = [_entry(unit, need) for unit in units(touched.reads & ~ignored & ~_ALWAYS)]
+    writes = [_entry(unit, need) for unit in units(touched.writes & ~_ALWAYS)]
     return np.array(reads + writes, np.uint16).tobytes(), len(reads), len(writes)
 
 

@@ -76,7 +76,11 @@ def _build_mode_access(module: ir.Module) -> None:
             f.store(b.and_(b.lshr(value, low), mask), register, 4)
         else:
             field = b.shl(b.and_(f.load(I32, register, 4), mask), low)
-            f.store(b.or_(b.and_(value, b.not_(b.shl(mask, low))), field), mode, 4)
+            changed = b.or_(b.and_(value, b.not_(b.shl(mask, low))), field)
+            rounds = b.icmp_unsigned("!=", b.and_(changed, const(32, layout.MODE_ROUND)), const(32, 0))
+            with f.when(rounds, likely=False):
+                f.ret(fault(f, state, "unsupported", const(32, 0), const(64, 0)))
+            f.store(changed, mode, 4)
         f.ret(0)
     f = Function(module, "asm_clock")
     state, op = f.args

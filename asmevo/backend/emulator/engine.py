@@ -1,6 +1,7 @@
-"""Runs a dispatch: work-groups one after another, their waves in seeded random order between barriers.
+"""Runs a dispatch: work-groups in seeded order spread over threads, their waves in seeded order between barriers.
 
-Owns scheduling and the result. The work is done by native code, called without the interpreter's lock.
+Owns what happens when threads cannot share the work, and the result. The work is done by native code, called without the
+interpreter's lock.
 """
 
 # NumPy's own stubs leave several methods of plain arrays partially unknown.
@@ -9,128 +10,172 @@ Owns scheduling and the result. The work is done by native code, called without 
 from __future__ import annotations
 
 import ctypes
-import random
-from itertools import product
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Thread
 
 import numpy as np
+import numpy.typing as npt
 
 from asmevo.backend.emulator import faults, layout
 from asmevo.backend.emulator.decode import Prepared, prepare
-from asmevo.backend.emulator.layout import STATE
 from asmevo.backend.emulator.native import native
-from asmevo.backend.emulator.setup import Entry, Group, Memory, build_entry, build_group, build_memory, reset_group
+from asmevo.backend.emulator.setup import Memory, Plan, build_entry, build_group, build_memory, build_order, build_plan
 from asmevo.backend.launch import Dispatch, Fault, RunResult
 from asmevo.diagnostics import fail
 from asmevo.ir.kernel import Kernel
 
 MAX_INSTRUCTIONS = 200_000_000
-MAX_WAVES = 16
-_EPOCH_LIMIT = layout.IN_FLIGHT - 2
+MAX_THREADS = 16
+_GROUPS_PER_THREAD = 16
+"""With fewer work-groups than this for each thread, starting threads is not worth it."""
+_STOP = 1
+"""The place of the stop word among what the threads share; the number of work-groups taken comes before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What the threads left: memory, executions of each operation, statuses."""
+
+    memory: Memory
+    counts: npt.NDArray[np.uint64]
+    plans: tuple[Plan, ...]
+    statuses: tuple[int, ...]
+    executed: int
 
 
 def run(
-    kernel: Kernel, dispatch: Dispatch, *, mode: str = "strict", seed: int = 0, max_instructions: int = MAX_INSTRUCTIONS
+    kernel: Kernel,
+    dispatch: Dispatch,
+    *,
+    mode: str = "strict",
+    seed: int = 0,
+    max_instructions: int = MAX_INSTRUCTIONS,
+    threads: int | None = None,
 ) -> RunResult:
     """Runs `dispatch` and returns the final buffers, or those at the first fault, which ends the run.
 
     `strict` checks registers, waits, definedness and LDS races; `fast` only bounds, alignment and write permission.
     `seed` chooses the order of work-groups and waves. `max_instructions` bounds wave-instructions over the whole run.
-    DiagnosticError E0231 for a launch that cannot be set up.
+    `threads` defaults to what the machine has; the result never depends on it: when work-groups touch each other's bytes, or
+    one faults, the run is made again with one thread. DiagnosticError E0231 for a launch that cannot be set up, E0507 for a
+    kernel whose rounding mode is not to nearest even.
     """
     if mode not in ("strict", "fast"):
         fail("E0201", f"unknown emulator mode '{mode}'", help="use strict or fast")
     items = dispatch.workgroup[0] * dispatch.workgroup[1] * dispatch.workgroup[2]
     waves = (items + layout.LANES - 1) // layout.LANES
-    if min(dispatch.workgroup) < 1 or waves > MAX_WAVES:
-        fail("E0231", f"launch '{dispatch.name}': a work-group has 1 to {MAX_WAVES * layout.LANES} work-items, not {items}")
+    if min(dispatch.workgroup) < 1 or waves > layout.MAX_WAVES:
+        limit = layout.MAX_WAVES * layout.LANES
+        fail("E0231", f"launch '{dispatch.name}': a work-group has 1 to {limit} work-items, not {items}")
     strict = mode == "strict"
     prepared = prepare(kernel, strict)
-    static = kernel.descriptor.group_segment_bytes if kernel.descriptor else 0
-    lds_bytes = static + dispatch.dynamic_lds_bytes
+    count = 1 if prepared.serial else _thread_count(threads, dispatch)
+    outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, count)
+    if count > 1 and not _agreed(outcome, max_instructions):
+        outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, 1)
+    return _result(prepared, dispatch, outcome, max_instructions, seed)
+
+
+def _thread_count(wanted: int | None, dispatch: Dispatch) -> int:
+    groups = dispatch.grid[0] * dispatch.grid[1] * dispatch.grid[2]
+    if wanted is None:
+        available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        wanted = min(available, groups // _GROUPS_PER_THREAD)
+    return max(1, min(wanted, groups, MAX_THREADS))
+
+
+def _attempt(prepared: Prepared, dispatch: Dispatch, waves: int, strict: bool, seed: int, limit: int, threads: int) -> _Outcome:
+    """One run from the start, by `threads` threads."""
+    descriptor = prepared.kernel.descriptor
+    lds_bytes = (descriptor.group_segment_bytes if descriptor else 0) + dispatch.dynamic_lds_bytes
     memory = build_memory(dispatch, lds_bytes)
-    counts = np.zeros(max(1, len(prepared.ops)), np.uint64)
-    group = build_group(prepared, memory, counts, waves, lds_bytes, strict)
     entry = build_entry(prepared, dispatch, memory)
-    fault, executed = _run_groups(prepared, dispatch, group, entry, random.Random(seed), max_instructions, strict)
-    return _result(prepared, dispatch, memory, counts, fault, executed, seed)
+    order = build_order(dispatch.grid, seed)
+    shared = np.zeros(2, np.uint64)
+    counts = np.zeros((threads, max(1, len(prepared.ops))), np.uint64)
+    maps = [memory.map, *(memory.map.copy() for _ in range(threads - 1))]
+    plans: list[Plan] = []
+    for n in range(threads):
+        group = build_group(prepared, memory, counts[n], waves, lds_bytes, strict, maps[n])
+        group.states["limit"] = limit
+        plans.append(build_plan(prepared, group, entry, order, shared))
+    step = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p)(
+        native().symbol("asm_dispatch_strict" if strict else "asm_dispatch_fast")
+    )
+    statuses = _in_threads(step, [plan.record.ctypes.data for plan in plans], shared)
+    executed = sum(int(plan.record["executed"][0]) for plan in plans)
+    merge = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)(native().symbol("asm_merge"))
+    for other in maps[1:]:
+        if merge(memory.map.ctypes.data, other.ctypes.data, len(other)):
+            statuses = (layout.FAULT, *statuses[1:])
+    return _Outcome(memory, counts.sum(0), tuple(plans), statuses, executed)
 
 
-def _run_groups(
-    prepared: Prepared, dispatch: Dispatch, group: Group, entry: Entry, rng: random.Random, limit: int, strict: bool
-) -> tuple[Fault | None, int]:
-    prototype = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p)
-    step = prototype(native().symbol("asm_run_strict" if strict else "asm_run_fast"))
-    gx, gy, gz = dispatch.grid
-    workgroups = [(x, y, z) for z, y, x in product(range(gz), range(gy), range(gx))]
-    rng.shuffle(workgroups)
-    states = group.states
-    addresses = [states.ctypes.data + n * states.strides[0] for n in range(len(states))]
-    # Views made once: a step is often a few hundred instructions, and looking its state up anew would cost as much.
-    done = [ctypes.c_uint64.from_address(address + layout.offset(STATE, "executed")) for address in addresses]
-    states["limit"] = limit
-    orders = _Orders(rng)
-    epoch = 1
-    executed = 0
-    for workgroup in workgroups:
-        reset_group(group, entry, workgroup, epoch)
-        alive = list(range(len(states)))
-        while alive:
-            waiting: list[int] = []
-            for place in orders.draw(len(alive)):
-                wave = alive[place]
-                done[wave].value = executed
-                status = step(addresses[wave])
-                executed = done[wave].value
-                if status == layout.BARRIER:
-                    waiting.append(wave)
-                elif status == layout.FAULT:
-                    return faults.describe(prepared, dispatch, states[wave], wave, workgroup), executed
-                elif status == layout.BUDGET:
-                    return faults.budget(prepared, states[wave], limit, wave, workgroup), executed
-            alive = waiting
-            epoch += 1
-            if epoch >= _EPOCH_LIMIT:
-                fail("E0507", "the launch has more barriers than the race check can number")
-            states["epoch"] = epoch
-    return None, executed
+def _in_threads(step: Callable[[int], int], addresses: list[int], shared: npt.NDArray[np.uint64]) -> tuple[int, ...]:
+    """The status of `step` for each address, each in a thread of its own but for the first.
+
+    An interrupt of this thread stops the others before it is passed on.
+    """
+    statuses = [layout.CONTINUE] * len(addresses)
+
+    def work(n: int) -> None:
+        while statuses[n] == layout.CONTINUE:
+            statuses[n] = step(addresses[n])
+
+    others = [Thread(target=work, args=(n,)) for n in range(1, len(addresses))]
+    for thread in others:
+        thread.start()
+    try:
+        work(0)
+    except BaseException:
+        shared[_STOP] = 1
+        raise
+    finally:
+        for thread in others:
+            thread.join()
+    return tuple(statuses)
 
 
-class _Orders:
-    """Random orders of so many waves, drawn from a pool that is shuffled once: a shuffle at each barrier costs too much."""
-
-    POOL_BITS = 6
-
-    def __init__(self, rng: random.Random) -> None:
-        self._rng = rng
-        self._pools: dict[int, list[list[int]]] = {}
-
-    def draw(self, count: int) -> list[int]:
-        """An order of range(count)."""
-        pool = self._pools.get(count)
-        if pool is None:
-            pool = self._pools[count] = [self._rng.sample(range(count), count) for _ in range(1 << self.POOL_BITS)]
-        return pool[self._rng.getrandbits(self.POOL_BITS)]
+def _agreed(outcome: _Outcome, limit: int) -> bool:
+    """Whether one thread would have left the same: every work-group ended within the budget, and none met another's bytes."""
+    return outcome.executed <= limit and all(status == layout.END for status in outcome.statuses)
 
 
-def _result(
-    prepared: Prepared,
-    dispatch: Dispatch,
-    memory: Memory,
-    counts: np.ndarray[tuple[int], np.dtype[np.uint64]],
-    fault: Fault | None,
-    executed: int,
-    seed: int,
-) -> RunResult:
-    spans = [slice(s, s + n) for s, n in zip(memory.starts, memory.sizes, strict=True)][: len(dispatch.buffers)]
+def _fault(prepared: Prepared, dispatch: Dispatch, outcome: _Outcome, limit: int) -> Fault | None:
+    """Why a run with one thread stopped."""
+    (status,), (plan,) = outcome.statuses, outcome.plans
+    if status == layout.END:
+        return None
+    if status == layout.EPOCHS:
+        fail("E0507", "a work-group has more barriers than the race check can number")
+    wave = int(plan.record["wave"][0])
+    x, y, z = plan.order.groups[int(plan.record["group"][0])].tolist()
+    state = plan.group.states[wave]
+    if status == layout.BUDGET:
+        return faults.budget(prepared, state, limit, wave, (x, y, z))
+    return faults.describe(prepared, dispatch, state, wave, (x, y, z))
+
+
+def _result(prepared: Prepared, dispatch: Dispatch, outcome: _Outcome, limit: int, seed: int) -> RunResult:
+    """The buffers are the run's own memory, which nothing else uses any more."""
+    memory, counts = outcome.memory, outcome.counts
+    fault = _fault(prepared, dispatch, outcome, limit) if len(outcome.plans) == 1 else None
+    count = len(dispatch.buffers)
+    spans = [slice(s, s + n) for s, n in zip(memory.starts[:count], memory.sizes[:count], strict=True)]
     executions: dict[int, int] = {}
-    for instruction, count in zip(prepared.instructions, counts.tolist(), strict=False):
-        executions[instruction.uid] = executions.get(instruction.uid, 0) + count
+    for instruction, n in zip(prepared.instructions, counts.tolist(), strict=False):
+        executions[instruction.uid] = executions.get(instruction.uid, 0) + n
     return RunResult(
-        buffers=tuple(memory.arena[s].copy() for s in spans),
-        written=tuple((memory.map[s] & layout.MAP_WRITTEN) != 0 for s in spans),
+        buffers=tuple(memory.arena[span] for span in spans),
+        written=tuple(
+            (memory.map[span] & layout.MAP_WRITTEN).astype(np.bool_) if buffer.writable else np.zeros(n, np.bool_)
+            for span, buffer, n in zip(spans, dispatch.buffers, memory.sizes[:count], strict=True)
+        ),
         executions=executions,
         faults=(fault,) if fault else (),
-        wave_instructions=executed,
+        wave_instructions=outcome.executed,
         approximate=bool((prepared.approximate & (counts[: len(prepared.ops)] > 0)).any()),
         seed=seed,
     )

@@ -46,8 +46,12 @@ def describe(prepared: Prepared, dispatch: Dispatch, state: Any, wave: int, work
         case "race":
             message = f"{name} accesses {where}, {_racer(int(state['fault_other']))} with no barrier and wait between"
         case "unsupported":
-            vector_alu = name.startswith("v_")
-            why = "is not modelled under VGPR indexing" if vector_alu else "uses a buffer with swizzle or thread-id addressing"
+            if name.startswith("s_setreg"):
+                why = "asks for a rounding other than to nearest even, which is not modelled"
+            elif name.startswith("v_"):
+                why = "is not modelled under VGPR indexing"
+            else:
+                why = "uses a buffer with swizzle or thread-id addressing"
             message = prepared.problems.get(at, f"{name} {why}")
             lane = None
         case "bad-control-flow":

@@ -34,18 +34,22 @@ class _Floats(Conversions):
     def fma(self, a: list[Value], name: str) -> Value:
         if name in ("f32", "f64"):
             return self.ints(self.m.call("llvm.fma", [self.real(x, name) for x in a]), FORMATS[name].bits)
-        x, y, z = (self.to_f64(v, name) for v in a)
-        product = self.b.fmul(x, y)  # exact: at most 22 significant bits
+        # f32 holds the product of two f16 (22 significant bits, far from its limits), f64 that of two bf16. The sum, rounded
+        # to odd, then has bits enough for the one rounding that counts.
+        wide, bits = ("f32", 32) if name == "f16" else ("f64", 64)
+        x, y, z = (self.widen(v, name) if name == "f16" else self.to_f64(v, name) for v in a)
+        product = self.b.fmul(x, y)
         total = self.b.fadd(product, z)
         part = self.b.fsub(total, product)
         error = self.b.fadd(self.b.fsub(product, self.b.fsub(total, part)), self.b.fsub(z, part))
-        bits = self.ints(total, 64)
-        wrong = self.b.fcmp_ordered("!=", error, self.number("f64", 0.0))
-        even = self.b.icmp_unsigned("==", self.b.and_(bits, self.m.number(64, 1)), self.m.number(64, 0))
-        signs = self.b.xor(bits, self.ints(error, 64))
-        step = self.b.select(self.b.icmp_signed("<", signs, self.m.number(64, 0)), self.m.number(64, -1), self.m.number(64, 1))
-        odd = self.b.select(self.b.and_(wrong, even), self.b.add(bits, step), bits)
-        return self.from_f64(self.b.bitcast(odd, self.kind("f64")), name)
+        raw, one = self.ints(total, bits), self.m.number(bits, 1)
+        wrong = self.b.fcmp_ordered("!=", error, self.number(wide, 0.0))
+        even = self.b.icmp_unsigned("==", self.b.and_(raw, one), self.m.number(bits, 0))
+        signs = self.b.xor(raw, self.ints(error, bits))
+        step = self.b.select(self.b.icmp_signed("<", signs, self.m.number(bits, 0)), self.m.number(bits, -1), one)
+        odd = self.b.select(self.b.and_(wrong, even), self.b.add(raw, step), raw)
+        exact = self.b.bitcast(odd, self.kind(wide))
+        return self.from_f32(exact, name) if name == "f16" else self.from_f64(exact, name)
 
     def arithmetic(self, e: Expr, a: list[Value], name: str) -> Value:
         fmt = FORMATS[name]

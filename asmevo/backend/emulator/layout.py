@@ -22,8 +22,10 @@ SLOTS = 10
 IMMEDIATES = 6
 ENTRY_ROWS = 4
 
-CONTINUE, END, BARRIER, FAULT, BUDGET = range(5)
-"""What a handler, and the dispatch loop, return."""
+CONTINUE, END, BARRIER, FAULT, BUDGET, EPOCHS = range(6)
+"""What a handler, the dispatch loop and the scheduler return; EPOCHS: more barriers than the race check can number."""
+MAX_WAVES = 16
+"""Waves of a work-group."""
 
 FAULT_KINDS = (
     "none",
@@ -80,6 +82,9 @@ NOT_INDEXABLE = 0xFFFE
 """Flags of operations that indexing leaves alone, and of those that are not modelled under it."""
 GPR_INDEX_ENABLE = 1 << 27
 """MODE's bit for VGPR indexing; M0 holds the index in bits 7:0 and what it moves in bits 15:12."""
+
+MODE_ROUND = 15
+"""MODE's rounding fields: 0 is to nearest even, for f32 and for f16 and f64; nothing else is modelled."""
 
 NEED_ACTIVE, NEED_ALL, NEED_ANY = 0, 1, 2
 """Which lanes of a unit must be valid: those in EXEC, all, or at least one."""
@@ -153,8 +158,40 @@ constants follow the record, eight bytes each."""
 BUFFER = np.dtype([("base", "u8"), ("size", "u8"), ("data", "u8"), ("writable", "u8")], align=True)
 """A buffer's guest base address, size in bytes, host address and whether it may be written."""
 
-MAP_DEFINED, MAP_WRITTEN = 1, 2
-"""Bits of a byte's map entry; the entry of a byte at host address p lies at p + map_delta."""
+MAP_DEFINED, MAP_WRITTEN, MAP_READ = 1, 2, 4
+"""Bits of a byte's map entry; the entry of a byte at host address p lies at p + map_delta. Only reads of buffers that may be
+written are noted; a later write takes the note away, since it tells as much."""
+
+PLAN = np.dtype(
+    [
+        ("states", "u8"),
+        ("stride", "u8"),
+        ("waves", "u4"),
+        ("start", "u4"),
+        ("scalar", "u8"),
+        ("valid", "u8"),
+        ("lanes", "u8"),
+        ("id_units", "u4", (3,)),
+        ("vgprs", "u4"),
+        ("agprs", "u4"),
+        ("epoch", "u4"),
+        ("groups", "u8"),
+        ("seeds", "u8"),
+        ("count", "u8"),
+        ("next", "u8"),
+        ("stop", "u8"),
+        ("executed", "u8"),
+        ("group", "u8"),
+        ("wave", "u4"),
+    ],
+    align=True,
+)
+"""What one thread needs to run work-groups: its waves' states; their scalar registers, valid units and v0 at entry; the scalar
+units of the work-group's ids; rows to clear; and the dispatch's work-groups, shape (count, 3) u32, with a u64 seed each. `next`
+points to the number of work-groups taken and `stop` to a word that ends the run, both shared by all threads. `executed`,
+`group` and `wave` tell where it stands."""
+NO_UNIT = 0xFFFF_FFFF
+EPOCH_LIMIT = IN_FLIGHT - 2
 
 
 def offset(record: np.dtype[np.void], field: str) -> int:

@@ -97,8 +97,12 @@ def build_resolve(module: ir.Module) -> None:
     with f.when(strict), f.loop(size) as n:
         defined = b.trunc(f.load(I8, f.at(shadow, n)), I1)
         refuse(b.not_(defined), "uninitialised-memory")
-    with f.when(stores), f.loop(size) as n:
-        f.store(const(8, layout.MAP_DEFINED | layout.MAP_WRITTEN), f.at(shadow, n))
+    with b.if_else(stores) as (written, read):
+        with written, f.loop(size) as n:
+            f.store(const(8, layout.MAP_DEFINED | layout.MAP_WRITTEN), f.at(shadow, n))
+        with read, f.when(b.not_(readonly)), f.loop(size) as n:
+            at = f.at(shadow, n)
+            f.store(b.or_(f.load(I8, at), const(8, layout.MAP_READ)), at)
     b.ret(place)
 
 
@@ -152,7 +156,7 @@ def lane_mask(f: Function, mask: Value, base: Value, lanes: int) -> Value:
 def _all_inside(
     f: Function, state: Value, addresses: Value, mask: Value, size: int, write: bool
 ) -> tuple[Value, Value, Value, Value]:
-    """Whether every active lane hits one buffer within its bounds; with that buffer's base, data, and contiguity."""
+    """Whether every active lane hits one buffer within its bounds; with that buffer, its base, and contiguity."""
     b = f.b
     first = b.call(f.intrinsic("llvm.cttz.i64", I64, I64, I1), [mask, const(1, 1)])
     index, known = region(f, state, f.load(I64, f.item(addresses, first, 8), 8))
@@ -189,7 +193,7 @@ def _all_inside(
     inside = b.and_(fits, b.icmp_unsigned("==", f.load(I64, bad, 8), const(64, 0)))
     whole = b.icmp_unsigned("==", mask, const(64, -1))
     contiguous = b.and_(whole, b.icmp_unsigned("==", f.load(I64, gaps, 8), const(64, 0)))
-    return inside, base, f.pointer(BUFFER, buffer, "data"), contiguous
+    return inside, base, buffer, contiguous
 
 
 def _misaligned(f: Function, state: Value, address: Value, lane: Value, size: int) -> None:
@@ -221,8 +225,10 @@ def build_load(module: ir.Module, size: int, strict: bool) -> None:
     b = f.b
     with f.when(b.icmp_unsigned("==", mask, const(64, 0))):
         f.ret(0)
-    inside, base, data, contiguous = _all_inside(f, state, addresses, mask, size, False)
+    inside, base, buffer, contiguous = _all_inside(f, state, addresses, mask, size, False)
+    data = f.pointer(BUFFER, buffer, "data")
     delta = f.get(STATE, state, "map_delta")
+    writable = b.icmp_unsigned("!=", f.get(BUFFER, buffer, "writable"), const(64, 0))
     ones = const(8 * size, int.from_bytes(bytes([layout.MAP_DEFINED] * size), "little"))
 
     def wide() -> None:
@@ -235,6 +241,9 @@ def build_load(module: ir.Module, size: int, strict: bool) -> None:
                 with f.when(b.icmp_unsigned("!=", got, bits), likely=False):
                     _careful(f, state, addresses, mask, rows, size, strict, False)
                     f.ret(0)
+        with f.when(writable):
+            for part in range(4):
+                _note_read(f, f.at(f.at(place, delta), 64 * part), 64)
         for part in range(4):
             kind = ir.VectorType(I32, 16)
             f.store(f.load(kind, f.at(place, 64 * part)), f.at(rows, 64 * part), 4)
@@ -256,9 +265,17 @@ def build_load(module: ir.Module, size: int, strict: bool) -> None:
             zero = const(8 * size, 0)
             with f.when(b.icmp_unsigned("!=", f.load(element(size), unknown), zero), likely=False):
                 _careful(f, state, addresses, mask, rows, size, strict, False)
+        with f.when(writable), f.each_lane(mask) as lane:
+            place = f.at(data, b.sub(f.load(I64, f.item(addresses, lane, 8), 8), base))
+            _note_read(f, f.at(place, delta), size)
         f.ret(0)
     _careful(f, state, addresses, mask, rows, size, strict, False)
     f.ret(0)
+
+
+def _note_read(f: Function, shadow: Value, size: int) -> None:
+    bits = const(8 * size, int.from_bytes(bytes([layout.MAP_READ] * size), "little"))
+    f.store(f.b.or_(f.load(element(size), shadow), bits), shadow)
 
 
 def build_store(module: ir.Module, size: int, strict: bool) -> None:
@@ -268,7 +285,8 @@ def build_store(module: ir.Module, size: int, strict: bool) -> None:
     b = f.b
     with f.when(b.icmp_unsigned("==", mask, const(64, 0))):
         f.ret(0)
-    inside, base, data, contiguous = _all_inside(f, state, addresses, mask, size, True)
+    inside, base, buffer, contiguous = _all_inside(f, state, addresses, mask, size, True)
+    data = f.pointer(BUFFER, buffer, "data")
     delta = f.get(STATE, state, "map_delta")
     mark = bytes([layout.MAP_DEFINED | layout.MAP_WRITTEN])
     with f.when(inside, likely=True):

@@ -21,10 +21,17 @@ import llvmlite
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from asmevo.backend.emulator import cache, dispatch, indexing, lds_codegen, memory_codegen, queue_codegen
+from asmevo.backend.emulator import cache, dispatch, indexing, lds_codegen, memory_codegen, queue_codegen, schedule_codegen
 
 _LIBRARY = ("sin", "cos", "ldexp")
 _OPTIMISATION = 2
+_RUNTIME = "runtime"
+_NOT_COMPILED = frozenset({"__init__", "cache", "decode", "engine", "faults", "form_key", "setup"}) | {
+    f"reference{part}" for part in ("", "_floats", "_matrix")
+}
+"""Modules whose text does not enter compiled code."""
+_RUNTIME_ONLY = frozenset({"dispatch", "indexing", "schedule_codegen", "validity"})
+"""Modules that the runtime is made from, but no handler."""
 
 
 class Native:
@@ -47,7 +54,7 @@ class Native:
         self.built = 0
         self.addresses: dict[str, int] = {}
         _link_library()
-        self._load("runtime", _build_runtime)
+        self._load(_RUNTIME, _build_runtime)
 
     def function(self, name: str, build: Callable[[ir.Module, str], None], key: str) -> int:
         """The address of native function `name`, made by `build` unless it is known under `key` (hexadecimal)."""
@@ -63,7 +70,9 @@ class Native:
         return self.addresses[name]
 
     def _load(self, key: str, build: Callable[[ir.Module], None]) -> None:
-        text = f"{key} {_code_version()} {llvmlite.__version__} {llvm.llvm_version_info} {self.cpu} {self.features}"
+        text = (
+            f"{key} {_code_version(key == _RUNTIME)} {llvmlite.__version__} {llvm.llvm_version_info} {self.cpu} {self.features}"
+        )
         digest = hashlib.sha256(text.encode()).hexdigest()
         data, built = cache.load_or_build(digest, lambda: self._compile(key, build))
         self.built += built
@@ -90,12 +99,14 @@ def native() -> Native:
     return Native()
 
 
-@lru_cache(maxsize=1)
-def _code_version() -> str:
-    """A digest of the modules that generate code: a change to any of them makes every cached object stale."""
+@lru_cache(maxsize=2)
+def _code_version(runtime: bool) -> str:
+    """A digest of the modules that generate code: a change to any of them makes the objects made by it stale."""
+    skipped = _NOT_COMPILED if runtime else _NOT_COMPILED | _RUNTIME_ONLY
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
+        if path.stem not in skipped:
+            digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
@@ -119,9 +130,11 @@ def _build_runtime(module: ir.Module) -> None:
             lds_codegen.build_lds(module, "lds_store", size, strict)
         dispatch.build_run(module, strict)
         indexing.build_indexed(module, strict)
+        schedule_codegen.build_dispatch(module, strict)
     for queue in queue_codegen.QUEUES:
         queue_codegen.build_entry(module, queue)
         queue_codegen.build_pop(module, queue)
     queue_codegen.build_wait(module)
     dispatch.build_control(module)
     indexing.build_controls(module)
+    schedule_codegen.build_merge(module)

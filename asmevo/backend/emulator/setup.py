@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from asmevo.backend.emulator import layout
 from asmevo.backend.emulator.decode import Prepared
+from asmevo.backend.emulator.indexing import CONTROLS
 from asmevo.backend.emulator.layout import BUFFER, LANES, STATE
 from asmevo.backend.launch import Dispatch
 from asmevo.diagnostics import fail
@@ -94,9 +95,18 @@ def build_memory(dispatch: Dispatch, lds_bytes: int) -> Memory:
 
 
 def build_group(
-    prepared: Prepared, memory: Memory, counts: npt.NDArray[np.uint64], waves: int, lds_bytes: int, strict: bool
+    prepared: Prepared,
+    memory: Memory,
+    counts: npt.NDArray[np.uint64],
+    waves: int,
+    lds_bytes: int,
+    strict: bool,
+    shadow: npt.NDArray[np.uint8] | None = None,
 ) -> Group:
-    """Allocates the waves' states with everything that stays the same for all work-groups of the dispatch."""
+    """Allocates the waves' states with everything that stays the same for all work-groups of the dispatch.
+
+    `shadow` is the byte map to use, the memory's own if not given.
+    """
     if lds_bytes > MAX_LDS:
         fail("E0231", f"the launch needs {lds_bytes} bytes of LDS; a work-group has at most {MAX_LDS}")
     stride = (STATE.itemsize + 8 * len(prepared.pool) + 63) // 64 * 64
@@ -110,12 +120,13 @@ def build_group(
     defined = np.zeros(lds_bytes + 64, np.uint8)
     writer = np.zeros(lds_bytes + 64 if strict else 1, np.uint32)
     reader = np.zeros(lds_bytes + 64 if strict else 1, np.uint32)
+    shadow = memory.map if shadow is None else shadow
     states["ops"] = prepared.ops.ctypes.data
     states["op_count"] = len(prepared.ops)
     states["counts"] = counts.ctypes.data
     states["table"] = memory.table.ctypes.data
     states["buffers"] = len(memory.table)
-    states["map_delta"] = np.array(memory.map.ctypes.data - memory.arena.ctypes.data, np.int64).view(np.uint64)
+    states["map_delta"] = np.array(shadow.ctypes.data - memory.arena.ctypes.data, np.int64).view(np.uint64)
     states["lds"] = lds.ctypes.data
     states["lds_size"] = lds_bytes
     states["lds_defined"] = defined.ctypes.data
@@ -133,11 +144,11 @@ class Entry:
     """What every wave starts with, apart from its ids: scalar registers, valid scalars, and where the ids go."""
 
     scalar: Words
+    """Scalar units of every wave, shape (waves, 256)."""
     valid: npt.NDArray[np.uint64]
     group_ids: tuple[int | None, int | None, int | None]
     lanes: Words
     """v0 for every wave, shape (waves, 64)."""
-    exec_masks: npt.NDArray[np.uint64]
     start: int
 
 
@@ -151,6 +162,8 @@ def build_entry(prepared: Prepared, dispatch: Dispatch, memory: Memory) -> Entry
     valid[SCC] = 0
     valid[VCC] = valid[VCC + 1] = 0
     scalar[MODE] = d.mode if d else _DEFAULT_MODE
+    if scalar[MODE] & layout.MODE_ROUND:
+        fail("E0507", f"kernel '{kernel.name}' asks for a rounding mode; the emulator rounds to nearest even only")
     users = _user_sgprs(d, memory, dispatch)
     limit = d.user_sgpr_count if d else 2
     users = users[:limit] + [0] * (limit - len(users))
@@ -179,7 +192,11 @@ def build_entry(prepared: Prepared, dispatch: Dispatch, memory: Memory) -> Entry
     roots = kernel.roots or (kernel.blocks[0].label,)
     root = roots[-1] if d and d.preload_dwords else roots[0]
     ids = (group_ids[0], group_ids[1], group_ids[2])
-    return Entry(scalar, valid, ids, lanes.reshape(waves, LANES).astype(np.uint32), masks, prepared.starts[root])
+    valid[VGPR0] = ~np.uint64(0)
+    scalars = np.tile(scalar, (waves, 1))
+    scalars[:, EXEC] = masks & np.uint64(0xFFFFFFFF)
+    scalars[:, EXEC + 1] = masks >> np.uint64(32)
+    return Entry(scalars, valid, ids, lanes.reshape(waves, LANES).astype(np.uint32), prepared.starts[root])
 
 
 def _user_sgprs(d: KernelDescriptor | None, memory: Memory, dispatch: Dispatch) -> list[int]:
@@ -206,24 +223,61 @@ def _user_sgprs(d: KernelDescriptor | None, memory: Memory, dispatch: Dispatch) 
     return values
 
 
-def reset_group(group: Group, entry: Entry, workgroup: tuple[int, int, int], epoch: int) -> None:
-    """Puts every wave at the kernel's entry, for one work-group."""
-    states = group.states
-    group.lds_defined[:] = 0
-    states["scalar"] = entry.scalar
-    for axis, unit in enumerate(entry.group_ids):
-        if unit is not None:
-            states["scalar"][:, unit] = workgroup[axis]
-    masks = entry.exec_masks
-    states["scalar"][:, EXEC] = masks & np.uint64(0xFFFFFFFF)
-    states["scalar"][:, EXEC + 1] = masks >> np.uint64(32)
-    states["valid"] = entry.valid
-    states["valid"][:, VGPR0] = ~np.uint64(0)
-    states["pending"] = 0
-    states["vector"][:, 0] = entry.lanes
-    states["pc"] = entry.start
-    for queue in ("vm", "lds", "smem"):
-        states[f"{queue}_head"] = 0
-        states[f"{queue}_count"] = 0
-    states["fault"] = 0
-    states["epoch"] = epoch
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A dispatch's work-groups in the order they are taken: coordinates (n, 3) and a seed each, (n,)."""
+
+    groups: Words
+    seeds: npt.NDArray[np.uint64]
+
+
+def build_order(grid: tuple[int, int, int], seed: int) -> Order:
+    """The order of a seed, the same on every machine: by a hash of seed and number (SplitMix64; Steele et al., 2014)."""
+    gx, gy, gz = grid
+    number = np.arange(gx * gy * gz, dtype=np.uint64)
+    keys = _mixed(number ^ _mixed(np.array([seed & (1 << 64) - 1], np.uint64)))
+    order = np.argsort(keys, kind="stable")
+    groups = np.stack([order % gx, order // gx % gy, order // (gx * gy)], 1).astype(np.uint32)
+    return Order(groups, _mixed(keys[order]) | np.uint64(1))
+
+
+def _mixed(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One thread's PLAN record, shape (1,), its group, and what else the record points to."""
+
+    record: npt.NDArray[np.void]
+    group: Group
+    order: Order
+    keep: tuple[object, ...]
+
+
+def build_plan(prepared: Prepared, group: Group, entry: Entry, order: Order, shared: npt.NDArray[np.uint64]) -> Plan:
+    """The PLAN record of one thread; `shared` holds the number of work-groups taken, and the stop word."""
+    plan = np.zeros(1, layout.PLAN)
+    plan["states"] = group.states.ctypes.data
+    plan["stride"] = group.states.strides[0]
+    plan["waves"] = len(group.states)
+    plan["start"] = entry.start
+    plan["scalar"] = entry.scalar.ctypes.data
+    plan["valid"] = entry.valid.ctypes.data
+    plan["lanes"] = entry.lanes.ctypes.data
+    plan["id_units"] = [layout.NO_UNIT if unit is None else unit for unit in entry.group_ids]
+    # VGPR indexing may reach every register the wave has.
+    indexed = any(i.mnemonic in CONTROLS for i in prepared.instructions)
+    vgprs, agprs = prepared.rows
+    plan["vgprs"] = max(vgprs, int(group.states["vgprs"][0])) if indexed else vgprs
+    plan["agprs"] = agprs
+    plan["epoch"] = 1
+    plan["groups"] = order.groups.ctypes.data
+    plan["seeds"] = order.seeds.ctypes.data
+    plan["count"] = len(order.seeds)
+    plan["next"] = shared.ctypes.data
+    plan["stop"] = shared.ctypes.data + 8
+    return Plan(plan, group, order, (entry, shared))

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from asmevo.backend.emulator import run
+from asmevo.diagnostics import DiagnosticError
+from asmevo.frontend.codeobject import load_file
+from asmevo.frontend.recover import recover
+from asmevo.verify.launches import load_launches
+from support import EXAMPLES
 
 from .small_kernels import POINTERS, dispatch, kernel, output, words
 
@@ -197,3 +204,24 @@ def test_fast_mode_still_checks_bounds():
     assert kinds(COPY.format(wait="s_nop 0"), mode="fast") == []
     small = dispatch(words("in", np.arange(60)), output("out", 64))
     assert kinds(COPY.format(wait="s_nop 0"), small, mode="fast") == ["out-of-bounds"]
+
+
+def test_a_rounding_mode_that_is_not_modelled_is_refused_by_name():
+    text = "s_setreg_imm32_b32 hwreg(HW_REG_MODE, {low}, {size}), {value}"
+    (fault,) = run(kernel(text.format(low=0, size=2, value=3)), launch()).faults
+    assert fault.kind == "unsupported"
+    assert "rounding" in fault.message
+    assert kinds(text.format(low=2, size=2, value=1)) == ["unsupported"]
+    assert kinds(text.format(low=0, size=4, value=0)) == []
+    assert kinds(text.format(low=4, size=4, value=15)) == []
+
+
+def test_a_descriptor_that_asks_for_a_rounding_mode_is_refused():
+    code = recover(load_file(EXAMPLES / "kernels" / "softmax.co"))
+    (what, *_) = load_launches(EXAMPLES / "launches" / "softmax.toml", code)
+    descriptor = code.descriptor
+    assert descriptor is not None
+    for bit in range(4):
+        other = replace(code, descriptor=replace(descriptor, rsrc1=descriptor.rsrc1 | 1 << 12 + bit))
+        with pytest.raises(DiagnosticError, match="rounding"):
+            run(other, what)

@@ -9,8 +9,9 @@ import pytest
 from asmevo.backend.emulator import cache, compiled_handlers, prepare, reference_matrix
 from asmevo.frontend.parser import parse_line
 from asmevo.ir.semantics.matrix import shape_of
+from machines import Step, differences, random_machine
+from reference_step import run_reference
 
-from .single_step import Machine, differences, run_native, run_reference
 from .small_kernels import POINTERS, kernel
 
 EVERY_LANE = (1 << 64) - 1
@@ -78,8 +79,8 @@ v_dot4_i32_i8 v1, v2, v3, v4
 @pytest.mark.parametrize(("mode", "mask"), [(0x3F0, EVERY_LANE), (0x300, 0x0123456789ABCDEF)])
 def test_native_code_agrees_with_the_reference(text: str, mode: int, mask: int):
     instruction = parse_line(text)
-    machine = Machine.random(len(text), mode, mask)
-    assert differences(run_native(instruction, machine), run_reference(instruction, machine)) == []
+    machine = random_machine(len(text), mode, mask)
+    assert differences(Step(instruction).run(machine), run_reference(instruction, machine)) == []
 
 
 @pytest.mark.parametrize(
@@ -99,8 +100,8 @@ def test_matrix_products_agree_with_the_reference(name: str):
         return f"{file}{first}" if size == 1 else f"{file}[{first}:{first + size - 1}]"
 
     text = f"{name} {span('a', 0, count)}, {span('v', 0, width)}, {span('v', 16, width)}, {span('a', 32, count)}"
-    machine = Machine.random(5, 0x3F0, 1)  # EXEC is ignored
-    got = run_native(parse_line(text), machine).vector[256 : 256 + count]
+    machine = random_machine(5, 0x3F0, 1)  # EXEC is ignored
+    got = Step(parse_line(text)).run(machine).vector[256 : 256 + count]
     vector = machine.vector
     expected = reference_matrix.multiply(shape, vector[:width], vector[16 : 16 + width], vector[288 : 288 + count], 0x3F0)
     assert (got == expected).all()
