@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import msgpack
+from elftools.elf.elffile import ELFFile
 
 from asmevo.backend.assembler import assemble
 
@@ -167,3 +170,23 @@ def _metadata(kernels: Sequence[Function]) -> dict[str, object]:
         for kernel in kernels
     ]
     return {"amdhsa.version": [1, 2], "amdhsa.kernels": entries}
+
+
+def check_structure(data: bytes) -> None:
+    """What a loader relies on: pyelftools reads all of it, and segments neither overlap nor end behind the file."""
+    elf = ELFFile(io.BytesIO(data))
+    loads = sorted((s["p_vaddr"], s) for s in elf.iter_segments() if s["p_type"] == "PT_LOAD")
+    for (_, segment), (following, _) in pairwise(loads):
+        assert segment["p_vaddr"] + segment["p_memsz"] <= following
+    for _, segment in loads:
+        assert segment["p_offset"] % 4096 == segment["p_vaddr"] % 4096
+        assert segment["p_offset"] + segment["p_filesz"] <= len(data)
+    sections = {section.name: section for section in elf.iter_sections()}
+    dynamic = {entry.entry.d_tag: entry.entry.d_val for entry in sections[".dynamic"].iter_tags()}
+    assert dynamic["DT_SYMTAB"] == sections[".dynsym"]["sh_addr"]
+    assert dynamic["DT_STRTAB"] == sections[".dynstr"]["sh_addr"]
+    for table in (".dynsym", ".symtab"):
+        for symbol in sections[table].iter_symbols():
+            if isinstance(symbol["st_shndx"], int):
+                home = elf.get_section(symbol["st_shndx"])
+                assert home["sh_addr"] <= symbol["st_value"] <= home["sh_addr"] + home["sh_size"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import struct
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -20,7 +20,7 @@ from asmevo.frontend.llvm import AssemblyError, assemble_object, check_target
 _MARK = "asmevo_line_"
 _FILE = "<assembly>"
 _MAX_LENGTH = 16
-_CACHE_LIMIT = 1 << 16
+_CACHE_LIMIT = 1 << 17
 _MAX_TEXT = 512
 # A mnemonic, then operands out of the characters that operands and modifiers need. What the assembler would read as a
 # comment, directive, label, assignment, macro argument, quoted or location symbol has no place here.
@@ -73,6 +73,46 @@ def assemble(texts: Sequence[str], target: str) -> list[bytes]:
             cache.clear()
         cache.update(fresh)
     return [found[text] for text in texts]
+
+
+def reproduced(lines: Sequence[tuple[str, bytes]], target: str) -> list[bool]:
+    """Tell of each (text, encoding) whether the assembler makes exactly these bytes of the text.
+
+    The text must be that of one instruction decoded from the encoding. What the assembler refuses, or would read as more than
+    an instruction, is not reproduced; nothing is raised but E0602.
+    """
+    cache, others = _cache(target), _not_reproduced(target)
+    answers = [cache.get(line[0]) == line[1] for line in lines]
+    missing = {line[0]: line[1] for line, known in zip(lines, answers, strict=True) if not known and line not in others}
+    missing = {text: encoding for text, encoding in missing.items() if not _refusal(text)}
+    if missing:
+        fresh = _same_bytes(missing, target)
+        for known in (cache, others):
+            if len(known) + len(missing) > _CACHE_LIMIT:
+                known.clear()
+        cache.update(fresh)
+        others.update(dict.fromkeys(item for item in missing.items() if item[0] not in fresh))
+        answers = [is_same or fresh.get(text) == code for (text, code), is_same in zip(lines, answers, strict=True)]
+    return answers
+
+
+@cache
+def _not_reproduced(target: str) -> OrderedDict[tuple[str, bytes], None]:
+    check_target(target)
+    return OrderedDict()
+
+
+def _same_bytes(wanted: dict[str, bytes], target: str) -> dict[str, bytes]:
+    """Those of `wanted` that the assembler reproduces."""
+    made = assemble_object("\n".join(wanted) + "\n", target)
+    if not made.errors:
+        relocatable = _Relocatable(made.object)
+        # An instruction's first bytes fix its length, so equal bytes in total are equal bytes of each.
+        if relocatable.text == b"".join(wanted.values()) and next(relocatable.relocated(), None) is None:
+            return wanted
+    # With a label at each, which takes longer.
+    encodings = _encodable(wanted, target)
+    return {text: code for text, code in encodings.items() if wanted[text] == code}
 
 
 def _refusal(text: str) -> str | None:
@@ -132,6 +172,41 @@ def _cut_values(encodings: dict[str, bytes], numbers: tuple[int, ...], target: s
         kept = {(field[1], int(field[2], 0)) for field in _FIELD.finditer(printed.get(offset) or "")}
         offset += len(encodings[text])
         yield from ((text, number, field[0]) for field in fields if (field[1], int(field[2], 0)) not in kept)
+
+
+def check_values(lines: Iterable[tuple[str, int]], target: str, file: str) -> None:
+    """Raise E0603 when the assembler would cut a value of one of these (statement, line number) to fit its field.
+
+    Statements that are no single instruction, or that refer to symbols, are not judged: their fields have no plain numbers.
+    """
+    numbers: dict[str, int] = {}
+    for text, number in lines:
+        if (_FIELD.search(text) or _ONLY_IMMEDIATE.fullmatch(text)) and not _refusal(text):
+            numbers.setdefault(text, number)
+    encodings = _encodable(numbers, target)
+    for text, number, cut in _cut_values(encodings, tuple(numbers[text] for text in encodings), target):
+        span = Span(file, number, 1, len(text), source=text)
+        fail("E0603", f"{cut} is out of range ({target})", span, "LLVM would take the low bits only")
+
+
+def _encodable(texts: Iterable[str], target: str) -> dict[str, bytes]:
+    """The encodings of those texts that are one instruction each."""
+    left: list[str] = list(texts)
+    while left:
+        lines = [f"{_MARK}{i}: {text}" for i, text in enumerate(left)]
+        made = assemble_object("\n".join([*lines, f"{_MARK}{len(left)}:", ""]), target)
+        bad = {error.line - 1 for error in made.errors}
+        if not bad:
+            relocatable = _Relocatable(made.object)
+            starts = relocatable.marks(len(left) + 1)
+            moved = set(relocatable.relocated())
+            spans = zip(left, starts, starts[1:], strict=False)
+            return {t: relocatable.text[a:b] for t, a, b in spans if moved.isdisjoint(range(a, b))}
+        kept = [text for index, text in enumerate(left) if index not in bad]
+        if len(kept) == len(left):
+            break
+        left = kept
+    return {}
 
 
 def _complaint(error: AssemblyError, texts: tuple[str, ...], numbers: tuple[int, ...], target: str) -> Diagnostic:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from asmevo.backend.assembler import assemble
@@ -43,6 +44,8 @@ class Layout:
     placed: tuple[Placed, ...]
     origins: tuple[tuple[int, int], ...]
     """Each original block's old and new offset, sorted."""
+    places: Mapping[str, int]
+    """Each block's offset, by label."""
 
     @property
     def is_in_place(self) -> bool:
@@ -90,7 +93,7 @@ def lay_out(kernel: Kernel, start: int) -> Layout:
             placed[index] = replace(item, code=bits)
             code[item.offset - start : item.offset - start + len(bits)] = bits
     origins = sorted((block.offset, places[block.label]) for block in kernel.blocks if block.offset is not None)
-    layout = Layout(start, bytes(code), tuple(placed), tuple(origins))
+    layout = Layout(start, bytes(code), tuple(placed), tuple(origins), places)
     _check_computed_addresses(kernel, layout)
     return layout
 

@@ -1,7 +1,7 @@
-"""Another .text in an existing ELF file.
+"""Another .text, or another section in its place, in an existing ELF file.
 
-Owns making room: slack behind .text first, then whole pages, with every offset and address behind it moved along. Whatever is
-not moved stays byte for byte. Debug sections keep their old addresses.
+Owns making room: slack behind the section first, then whole pages, with every offset and address behind it moved along.
+Whatever is not moved stays byte for byte. Debug sections keep their old addresses.
 
 Source: System V ABI, "Object Files" and "Program Loading".
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from asmevo.diagnostics import Span, fail
 from asmevo.frontend import elf as elf_reader
-from asmevo.frontend.elf import ElfFile, Section, Segment, Symbol
+from asmevo.frontend.elf import PT_LOAD, ElfFile, Section, Segment, Symbol
 
 _PAGE = 4096
 _MAX_GROWTH = 64 << 20
@@ -62,6 +62,11 @@ def replace_text(
     return relaid
 
 
+def replace_section(elf: ElfFile, section: Section, symbols: Sequence[Symbol], contents: bytes) -> Relaid:
+    """Put longer `contents` in the place of a section that holds no code. Raises E0614 as `replace_text`."""
+    return replace_text(elf, section, symbols, contents, lambda offset: offset, moves_others=False)
+
+
 def has_relocations(elf: ElfFile) -> bool:
     """Tell whether the loader patches the object, at places and with values that moving code would have to follow."""
     kinds = (elf_reader.SHT_RELA, elf_reader.SHT_REL, elf_reader.SHT_RELR)
@@ -70,7 +75,7 @@ def has_relocations(elf: ElfFile) -> bool:
 
 def _check_relocations(elf: ElfFile) -> None:
     if has_relocations(elf):
-        fail("E0614", "the object has relocations, so its code cannot be moved", Span(elf.file), "keep the code's size")
+        fail("E0614", "the object has relocations, so nothing in it can be moved", Span(elf.file), "keep the code's size")
 
 
 def _check_overlaps(elf: ElfFile, text: Section) -> None:
@@ -85,15 +90,16 @@ def _check_overlaps(elf: ElfFile, text: Section) -> None:
     areas += [(f"section '{s.name}'", s.offset, s.size) for s in elf.sections if s.has_contents and s.index != text.index]
     for name, at, size in areas:
         if size and at < end and start < at + size:
-            fail("E0614", f"{name} overlaps .text, so it cannot grow", Span(elf.file, offset=at))
+            fail("E0614", f"{name} overlaps {text.name}, so it cannot grow", Span(elf.file, offset=at))
     for section in elf.sections:
         touches = section.address < high and low < section.address + section.size
         if section.is_loaded and section.index != text.index and touches:
-            fail("E0614", f"section '{section.name}' overlaps .text in memory, so it cannot grow", Span(elf.file))
+            what = f"section '{section.name}' overlaps {text.name} in memory, so it cannot grow"
+            fail("E0614", what, Span(elf.file))
     for segment in elf.segments:
         touches = segment.file_size and segment.offset < end and start < segment.offset + segment.file_size
         if touches and not _holds(segment, text):
-            fail("E0614", f"segment {segment.index} holds a part of .text, so it cannot grow", Span(elf.file))
+            fail("E0614", f"segment {segment.index} holds a part of {text.name}, so it cannot grow", Span(elf.file))
 
 
 def _holds(segment: Segment, text: Section) -> bool:
@@ -103,8 +109,12 @@ def _holds(segment: Segment, text: Section) -> bool:
 def _shift(elf: ElfFile, text: Section, growth: int) -> int:
     end, high = text.offset + text.size, text.address + text.size
     room_in_file = min(_file_places(elf, end), default=len(elf.data)) - end
-    # Not into the page of what follows: it may be writable.
-    room_in_memory = min(_addresses(elf, high), default=high + growth + _PAGE) // _PAGE * _PAGE - high
+    following = min(_addresses(elf, high), default=high + growth + _PAGE)
+    shares_segment = any(
+        s.kind == PT_LOAD and s.address <= text.address and high < s.address + s.memory_size for s in elf.segments
+    )
+    # Not into the page of another segment: it may be writable.
+    room_in_memory = (following if shares_segment else following // _PAGE * _PAGE) - high
     is_free = not any(elf.data[end : end + growth])
     if growth <= min(room_in_file, room_in_memory) and is_free:
         return 0

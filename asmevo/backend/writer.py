@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from asmevo.backend.layout import S_NOP, Layout, branch_target, lay_out, without_trailing_padding
+from asmevo.backend.metadata_update import with_metadata
 from asmevo.backend.relayout import replace_text
 from asmevo.backend.validate import validate
 from asmevo.diagnostics import Span, fail
@@ -35,7 +36,8 @@ def rebuild(obj: CodeObject, kernel: Kernel) -> bytes:
     if kernel.target != obj.target:
         fail("E0615", f"a kernel for {kernel.target} does not fit into an object for {obj.target}", Span(obj.name))
     if kernel.metadata is not None and kernel.metadata != entry.metadata:
-        fail("E0615", f"'{kernel.name}': changed metadata cannot be written", Span(obj.name))
+        obj = with_metadata(obj, kernel.name, kernel.metadata)
+        entry = obj.kernel(kernel.name)
     fitted = _fit(obj, entry, lay_out(kernel, entry.start))
     relaid = replace_text(obj.elf, obj.text, obj.symbols, fitted.text, fitted.move, moves_others=fitted.following_shift != 0)
     _write_descriptors(obj, kernel, relaid.data, relaid.shift, fitted.move)

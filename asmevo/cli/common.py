@@ -79,20 +79,20 @@ def _write_reproducer() -> str:
     return file.name
 
 
-def load_object(path: Path) -> CodeObject:
-    """The code object in a file; `-` is standard input."""
-    from asmevo.frontend.codeobject import load, load_file
+def load_object(path: Path, target: str | None = None) -> CodeObject:
+    """The code object in a file, or in the container FILE!MEMBER; `-` is standard input. `target` chooses among several."""
+    from asmevo.backend.inputs import load_input
 
     if str(path) == "-":
-        return load(sys.stdin.buffer.read(), "<stdin>")
-    return load_file(path)
+        return load_input(sys.stdin.buffer.read(), "<stdin>", target=target)
+    return load_input(path, target=target)
 
 
 def load_kernel(path: Path, name: str | None, target: str | None = None) -> tuple[CodeObject, Kernel]:
     """The object and its kernel as IR. Raises E0112 when `target` is given and the object is for another chip."""
     from asmevo.frontend.recover import recover
 
-    code_object = load_object(path)
+    code_object = load_object(path, target)
     if target and code_object.target != target:
         fail("E0112", f"the object is for {code_object.target}, not {target}", Span(str(path)))
     return code_object, recover(code_object, name)

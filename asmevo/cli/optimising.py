@@ -39,6 +39,7 @@ def opt(
     verify: Annotated[str | None, typer.Option("--verify", help="none, static, smt or emulate (needs a launch).")] = None,
     launch: LaunchFile = None,
     kernel: KernelName = None,
+    in_place: Annotated[bool, typer.Option("--in-place", help="Keep every address, size and resource, or refuse.")] = False,
     print_after: Annotated[bool, typer.Option("--print-after-change", help="Print the assembly after each change.")] = False,
     stats: Annotated[bool, typer.Option("--stats", help="Print what each pass counted.")] = False,
     timing: Annotated[bool, typer.Option("--timing", help="Print how long each pass took.")] = False,
@@ -54,6 +55,7 @@ def opt(
 
     def body() -> int:
         from asmevo.atomic import check_writable, write_atomically
+        from asmevo.backend.in_place import patch
         from asmevo.backend.writer import rebuild
         from asmevo.config import resolve
         from asmevo.ir.printer import print_kernel
@@ -69,6 +71,8 @@ def opt(
         if source.suffix == ".s":
             if output_file is not None:
                 fail("E0208", "an assembly source cannot be written as an object", help="leave out -o: the result is printed")
+            if in_place:
+                fail("E0208", "an assembly source has no addresses to keep", help="leave out --in-place")
             code_object, before = None, load_source(source)
         else:
             code_object, before = load_kernel(source, kernel, settings.target)
@@ -94,6 +98,9 @@ def opt(
                     )
 
         result = PassManager(pipeline, after_each=after_each, stop_after=stop_after).run(before)
+        # Before the verdict: what cannot be written need not be judged.
+        is_wanted = output_file is not None or in_place
+        data = (patch if in_place else rebuild)(code_object, result.kernel) if code_object and is_wanted else None
         if not result.changed:
             verdict = Verdict(Outcome.IDENTICAL, (Basis("bytes", Outcome.IDENTICAL, "no pass changed anything"),))
         elif settings.verify.level == "none":
@@ -108,8 +115,8 @@ def opt(
             verdict = judge(before, result.kernel)
         unverified_by_choice = settings.verify.level == "none" and result.changed
         accepted = verdict.outcome.is_success or unverified_by_choice or _static_only(settings.verify.level, verdict)
-        if accepted and output_file is not None and code_object is not None:
-            write_atomically(output_file, rebuild(code_object, result.kernel))
+        if accepted and output_file is not None and data is not None:
+            write_atomically(output_file, data)
         if output_file is None and output is Format.full and accepted:
             print(print_kernel(result.kernel))
         else:

@@ -20,16 +20,23 @@ from asmevo.frontend.elf import ElfFile, Header, Section, Symbol
 from asmevo.frontend.metadata import NT_AMDGPU_METADATA, kernels_of, unpack
 from asmevo.ir.abi import KernelDescriptor, KernelMetadata
 
-_EM_AMDGPU, _EM_X86_64, _OS_ABI_HSA = 224, 62, 64
+EM_AMDGPU, _EM_X86_64, _OS_ABI_HSA = 224, 62, 64
 _ABI_VERSIONS = range(1, 5)
 _MACHINES = {0x3F: "gfx90a", 0x4C: "gfx942", 0x4F: "gfx950"}
 _OTHER_MACHINES = {
-    0x2C: "gfx900", 0x2D: "gfx902", 0x2F: "gfx906", 0x30: "gfx908", 0x33: "gfx1010", 0x36: "gfx1030", 0x40: "gfx940",
-    0x41: "gfx1100", 0x46: "gfx1102", 0x47: "gfx1101", 0x48: "gfx1200", 0x49: "gfx1250", 0x4B: "gfx941", 0x4E: "gfx1201",
+    0x20: "gfx600", 0x21: "gfx601", 0x22: "gfx700", 0x23: "gfx701", 0x24: "gfx702", 0x25: "gfx703", 0x26: "gfx704",
+    0x28: "gfx801", 0x29: "gfx802", 0x2A: "gfx803", 0x2B: "gfx810", 0x2C: "gfx900", 0x2D: "gfx902", 0x2E: "gfx904",
+    0x2F: "gfx906", 0x30: "gfx908", 0x31: "gfx909", 0x32: "gfx90c", 0x33: "gfx1010", 0x34: "gfx1011", 0x35: "gfx1012",
+    0x36: "gfx1030", 0x37: "gfx1031", 0x38: "gfx1032", 0x39: "gfx1033", 0x3A: "gfx602", 0x3B: "gfx705", 0x3C: "gfx805",
+    0x3D: "gfx1035", 0x3E: "gfx1034", 0x40: "gfx940", 0x41: "gfx1100", 0x42: "gfx1013", 0x43: "gfx1150", 0x44: "gfx1103",
+    0x45: "gfx1036", 0x46: "gfx1101", 0x47: "gfx1102", 0x48: "gfx1200", 0x49: "gfx1250", 0x4A: "gfx1151", 0x4B: "gfx941",
+    0x4E: "gfx1201", 0x51: "gfx9-generic", 0x52: "gfx10-1-generic", 0x53: "gfx10-3-generic", 0x54: "gfx11-generic",
+    0x55: "gfx1152", 0x59: "gfx12-generic", 0x5F: "gfx9-4-generic",
 }  # fmt: skip
 _XNACK = {0x100: "any", 0x200: "off", 0x300: "on"}
 _SRAMECC = {0x400: "any", 0x800: "off", 0xC00: "on"}
 _ENTRY_ALIGNMENT = 256
+_PROBE_BYTES = 512
 _WORD = 4
 
 
@@ -103,9 +110,10 @@ def load(data: bytes, name: str) -> CodeObject:
     linked, E0105 code object version, E0106 chip, E0107 metadata, E0109 no kernel, E0110 descriptor, E0111 code.
     """
     if data[:4] != b"\x7fELF":
-        _refuse_kind(data, name)
+        what, help = foreign_kind(data)
+        fail("E0101", what, Span(name, offset=0), help)
     elf = elf_reader.read(data, name)
-    target = _check_header(elf.header, name)
+    target = check_header(elf.header, name)
     text = _text_section(elf)
     symbols = tuple(elf_reader.symbols(elf))
     metadata, note = _metadata(elf)
@@ -126,36 +134,56 @@ def load(data: bytes, name: str) -> CodeObject:
     )
 
 
-def _refuse_kind(data: bytes, name: str) -> None:
-    where = Span(name, offset=0)
+def foreign_kind(data: bytes) -> tuple[str, str | None]:
+    """Return what a file is that is no ELF file, and what to do with it (None when nothing is known)."""
     if not data:
-        fail("E0101", "the file is empty", where)
-    if data.startswith(b"__CLANG_OFFLOAD_BUNDLE__") or data.startswith(b"CCOB"):
-        help = "take the code object for one chip out with clang-offload-bundler --unbundle"
-        fail("E0101", "an offload bundle, not a code object", where, help)
+        return "the file is empty", None
+    if data.startswith((b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB")):
+        return "an offload bundle, not a code object", "choose one of its code objects: FILE!MEMBER"
+    if b"__CLANG_OFFLOAD_BUNDLE____START__" in data[:_PROBE_BYTES]:
+        return "an offload bundle of texts, not a code object", "unbundle it with clang-offload-bundler, then assemble and link"
     if data.startswith(b"!<arch>\n"):
-        fail("E0101", "an archive, not a code object", where, "link it, or take one object out with ar")
+        return "an archive, not a code object", "choose one of its code objects: FILE!MEMBER"
+    if data.startswith(b"!<thin>\n"):
+        return "a thin archive: its members are other files", "name one of those files"
     if data.startswith((b"BC\xc0\xde", b"\xde\xc0\x17\x0b")):
-        fail("E0101", "LLVM bitcode, not a code object", where, "compile it to a code object first")
-    if b"\0" not in data[:512]:
-        fail("E0101", "a text file, not a code object", where, "assemble and link it first")
-    fail("E0101", "not an ELF file", where)
+        return "LLVM bitcode, not a code object", "compile it to a code object first"
+    if b"\0" not in data[:_PROBE_BYTES]:
+        return "a text file, not a code object", "assemble and link it first"
+    return "not an ELF file", None
 
 
-def _check_header(header: Header, name: str) -> str:
-    if header.machine != _EM_AMDGPU:
+def target_id(header: Header) -> str:
+    """Return an AMD GPU object's target ID, such as gfx942:sramecc+:xnack-, supported or not; "" for another machine."""
+    if header.machine != EM_AMDGPU:
+        return ""
+    number = header.flags & 0xFF
+    chip = _MACHINES.get(number) or _OTHER_MACHINES.get(number, f"machine 0x{number:02x}")
+    features = (("sramecc", _SRAMECC.get(header.flags & 0xC00)), ("xnack", _XNACK.get(header.flags & 0x300)))
+    signs = {"on": "+", "off": "-"}
+    return chip + "".join(f":{name}{signs[state]}" for name, state in features if state in signs)
+
+
+def check_header(header: Header, name: str, kind: int = elf_reader.ET_DYN) -> str:
+    """Return the chip of an object of this ELF type; raises E0103 to E0106 when it is of another kind or unsupported."""
+    if header.machine != EM_AMDGPU:
         is_host = header.machine == _EM_X86_64
-        help = "a host program: take its code objects out with clang-offload-bundler" if is_host else None
-        fail("E0103", f"ELF machine {header.machine} is not an AMD GPU ({_EM_AMDGPU})", Span(name, offset=18), help)
-    if header.kind == elf_reader.ET_REL:
-        fail("E0104", "a relocatable object that is not linked", Span(name, offset=16), "link it with ld.lld -shared")
-    if header.kind != elf_reader.ET_DYN:
-        fail("E0104", f"ELF type {header.kind} is not a linked code object ({elf_reader.ET_DYN})", Span(name, offset=16))
+        help = "a host program: choose one of its code objects: FILE!MEMBER" if is_host else None
+        fail("E0103", f"ELF machine {header.machine} is not an AMD GPU ({EM_AMDGPU})", Span(name, offset=18), help)
+    if header.kind != kind:
+        wanted = "relocatable" if kind == elf_reader.ET_REL else "linked"
+        is_relocatable = header.kind == elf_reader.ET_REL
+        what = (
+            "a relocatable object that is not linked" if is_relocatable else f"ELF type {header.kind} is not {wanted} ({kind})"
+        )
+        help = "link it: asmevo.backend.link, or ld.lld -shared" if is_relocatable else None
+        fail("E0104", what, Span(name, offset=16), help)
     if header.os_abi != _OS_ABI_HSA:
         fail("E0103", f"OS ABI {header.os_abi} is not AMD HSA ({_OS_ABI_HSA})", Span(name, offset=7))
     if header.abi_version not in _ABI_VERSIONS:
-        what = f"ELF ABI version {header.abi_version}: code object versions 3 to 6 are read (ABI versions 1 to 4)"
-        fail("E0105", what, Span(name, offset=8))
+        older = "code object version 2, " if header.abi_version == 0 else ""
+        what = f"{older}ELF ABI version {header.abi_version}: code object versions 3 to 6 are read (ABI versions 1 to 4)"
+        fail("E0105", what, Span(name, offset=8), "build it again with -mcode-object-version=5" if older else None)
     number = header.flags & 0xFF
     if number not in _MACHINES:
         chip = _OTHER_MACHINES.get(number, f"machine 0x{number:02x}")

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from asmevo.diagnostics import Span, fail
 
-HEADER_BYTES, SECTION_BYTES, SEGMENT_BYTES, SYMBOL_BYTES, DYNAMIC_BYTES = 64, 64, 56, 24, 16
+HEADER_BYTES, SECTION_BYTES, SEGMENT_BYTES, SYMBOL_BYTES, DYNAMIC_BYTES, RELOCATION_BYTES = 64, 64, 56, 24, 16, 24
 SHT_SYMTAB, SHT_RELA, SHT_DYNAMIC, SHT_NOTE, SHT_NOBITS, SHT_REL, SHT_DYNSYM, SHT_RELR = 2, 4, 6, 7, 8, 9, 11, 19
 SHF_ALLOC, SHF_EXECINSTR = 2, 4
 PT_LOAD, PT_DYNAMIC, PT_NOTE = 1, 2, 4
@@ -32,6 +32,7 @@ _MAX_NAMES_TOTAL = 64 << 20
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
+_RELOCATION = struct.Struct("<QQq")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class Section:
     link: int
     alignment: int
     entry_size: int
+    info: int
 
     @property
     def has_contents(self) -> bool:
@@ -100,6 +102,19 @@ class Symbol:
     section: int
     value: int
     size: int
+    place: int
+    binding: int
+    visibility: int
+
+
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """One relocation with an explicit addend; `symbol` is an index into the linked table, `place` its entry's file offset."""
+
+    offset: int
+    kind: int
+    symbol: int
+    addend: int
     place: int
 
 
@@ -146,9 +161,10 @@ def damaged(file: str, part: str, offset: int | None = None) -> NoReturn:
     fail("E0102", f"damaged object: {part}", Span(file, offset=offset), "the file may be truncated; fetch or build it again")
 
 
-def read(data: bytes, file: str) -> ElfFile:
+def read(data: bytes, file: str, *, max_sections: int = _MAX_SECTIONS, max_name: int = _MAX_NAME) -> ElfFile:
     """Read header, segments and sections of an ELF64 little-endian file that starts with the ELF magic.
 
+    `max_name`: bytes of a section's name.
     Raises E0102 when a table or a section lies outside the file, E0103 for another class or byte order.
     """
     if len(data) > _MAX_FILE:
@@ -166,13 +182,13 @@ def read(data: bytes, file: str) -> ElfFile:
         damaged(file, f"program headers of {segment_bytes} bytes instead of {SEGMENT_BYTES}", 54)
     if section_count and section_bytes != SECTION_BYTES:
         damaged(file, f"section headers of {section_bytes} bytes instead of {SECTION_BYTES}", 58)
-    if section_count > _MAX_SECTIONS:
-        damaged(file, f"{section_count} sections are more than the {_MAX_SECTIONS} allowed", 60)
+    if section_count > max_sections:
+        damaged(file, f"{section_count} sections are more than the {max_sections} allowed", 60)
     if segment_at + segment_count * SEGMENT_BYTES > len(data):
         damaged(file, "the program header table ends behind the file", segment_at)
     if section_at + section_count * SECTION_BYTES > len(data):
         damaged(file, "the section header table ends behind the file", section_at)
-    return ElfFile(file, data, header, tuple(_segments(data, header, file)), _sections(data, header, file))
+    return ElfFile(file, data, header, tuple(_segments(data, header, file)), _sections(data, header, file, max_name))
 
 
 def _segments(data: bytes, header: Header, file: str) -> Iterator[Segment]:
@@ -184,25 +200,26 @@ def _segments(data: bytes, header: Header, file: str) -> Iterator[Segment]:
         yield Segment(index, kind, flags, offset, address, size, memory, alignment)
 
 
-def _sections(data: bytes, header: Header, file: str) -> tuple[Section, ...]:
+def _sections(data: bytes, header: Header, file: str, max_name: int) -> tuple[Section, ...]:
     raw = [_SECTION.unpack_from(data, header.section_offset + i * SECTION_BYTES) for i in range(header.section_count)]
     for index, (_, kind, _, _, offset, size, *_) in enumerate(raw):
         if kind not in (0, SHT_NOBITS) and offset + size > len(data):
             damaged(file, f"section {index} ends behind the file", header.section_offset + index * SECTION_BYTES)
     if raw and header.name_index >= len(raw):
         damaged(file, "the section names' section does not exist", 62)
-    strings = _StringTable(data, raw[header.name_index][4], raw[header.name_index][5], file) if raw else None
+    strings = _StringTable(data, raw[header.name_index][4], raw[header.name_index][5], file, max_name) if raw else None
     found: list[Section] = []
-    for index, (at, kind, flags, address, offset, size, link, _, alignment, entry_size) in enumerate(raw):
+    for index, (at, kind, flags, address, offset, size, link, info, alignment, entry_size) in enumerate(raw):
         label = strings.at(at) if strings else ""
-        found.append(Section(index, label, kind, flags, address, offset, size, link, alignment, entry_size))
+        found.append(Section(index, label, kind, flags, address, offset, size, link, alignment, entry_size, info))
     return tuple(found)
 
 
 class _StringTable:
     """Names by offset. Overlapping names could make a small file yield huge text, so the total is limited."""
 
-    def __init__(self, data: bytes, offset: int, size: int, file: str) -> None:
+    def __init__(self, data: bytes, offset: int, size: int, file: str, max_name: int = _MAX_NAME) -> None:
+        self._max_name = max_name
         self._data, self._start, self._end, self._file = data, offset, min(offset + size, len(data)), file
         self._left = _MAX_NAMES_TOTAL
 
@@ -210,7 +227,7 @@ class _StringTable:
         start = self._start + index
         if index == 0 and start >= self._end:
             return ""
-        stop = self._data.find(b"\0", start, min(self._end, start + _MAX_NAME)) if start < self._end else -1
+        stop = self._data.find(b"\0", start, min(self._end, start + self._max_name)) if start < self._end else -1
         if stop < 0:
             damaged(self._file, "a name lies outside its string table, has no end, or is too long", start)
         self._left -= stop - start
@@ -233,8 +250,17 @@ def symbols(elf: ElfFile) -> Iterator[Symbol]:
         strings = _StringTable(elf.data, linked.offset, linked.size if linked.has_contents else 0, elf.file)
         for index in range(count):
             place = table.offset + index * SYMBOL_BYTES
-            name, info, _, section, value, size = _SYMBOL.unpack_from(elf.data, place)
-            yield Symbol(strings.at(name), info & 15, section, value, size, place)
+            name, info, other, section, value, size = _SYMBOL.unpack_from(elf.data, place)
+            yield Symbol(strings.at(name), info & 15, section, value, size, place, info >> 4, other & 3)
+
+
+def relocations(elf: ElfFile, table: Section) -> Iterator[Relocation]:
+    """Yield the entries of a RELA section. Raises E0102 for a size that is no whole number of entries."""
+    if table.size % RELOCATION_BYTES:
+        damaged(elf.file, f"relocation table '{table.name}' of {table.size} bytes", table.offset)
+    for place in range(table.offset, table.offset + table.size, RELOCATION_BYTES):
+        offset, info, addend = _RELOCATION.unpack_from(elf.data, place)
+        yield Relocation(offset, info & 0xFFFFFFFF, info >> 32, addend, place)
 
 
 def notes(elf: ElfFile) -> Iterator[Note]:

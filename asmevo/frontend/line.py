@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import difflib
 import re
+import struct
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple, NoReturn
 
@@ -17,12 +19,12 @@ from lark import Token
 from asmevo.diagnostics import Diagnostic, DiagnosticError, Span
 from asmevo.frontend.modifiers import MODIFIER_NAMES
 from asmevo.frontend.syntax import GrammarError, parse_tree
-from asmevo.frontend.template import LineError, Template, compile_template
+from asmevo.frontend.template import LineError, Template, compile_template, with_constant_operand
 from asmevo.ir import isa
-from asmevo.ir.instruction import Immediate, Instruction, Modifier, Operand, WaitCounts
-from asmevo.ir.isa.model import OpcodeDef
+from asmevo.ir.instruction import Immediate, Instruction, Modifier, Operand, Register, WaitCounts
+from asmevo.ir.isa.model import Family, OpcodeDef
 from asmevo.ir.isa.offsets import offset_range
-from asmevo.ir.registers import SPECIAL_NAMES
+from asmevo.ir.registers import SPECIAL_NAMES, RegisterRange
 from asmevo.ir.symbols import NAMED_SOURCES
 
 _HOLE = re.compile(r"((?<=\b[sva])\d+\b|(?<=\bL_)[0-9a-f]+\b|(?<!\.)\b(?:0x[0-9a-fA-F]+|\d+)\b(?!\.))")
@@ -32,6 +34,11 @@ _LINE_LIMIT = 1024
 """Far above any instruction, far below what would nest too deeply for the parser."""
 
 _MEMO_LINES = 1 << 16
+_WORD = (1 << 32) - 1
+_IMMEDIATE_FAMILIES = (Family.SOPP, Family.SOPK)
+_INLINE_FLOATS = frozenset((0, 0x3F000000, 0x3F800000, 0x40000000, 0x40800000, 0x3E22F983))
+"""0, 0.5, 1, 2, 4 and 1/(2 pi) as 32-bit floats, without sign."""
+
 _RAW = ".long"
 
 
@@ -122,7 +129,11 @@ class LineParser:
             template = compile_template(tree, holes, takes_labels=_takes_labels(mnemonic))
         except LineError as error:
             _fail(error, text, span)
-        return template, isa.resolve(mnemonic, len(template.operands), template.modifier_tokens)
+        definition = isa.resolve(mnemonic, len(template.operands), template.modifier_tokens)
+        if definition is None and (implied := _implied(mnemonic, len(template.operands))) is not None:
+            template = with_constant_operand(template, *implied)
+            definition = isa.resolve(mnemonic, len(template.operands), template.modifier_tokens)
+        return template, definition
 
     def _refuse_opaque(self, text: str, span: Span | None) -> NoReturn:
         template, _ = self._compile(text, span)
@@ -134,12 +145,63 @@ def _finish(template: Template, holes: list[str], definition: OpcodeDef | None) 
     operands, modifiers = template.fill(holes)
     mnemonic = template.mnemonic
     if definition is not None:
+        if definition.family in _IMMEDIATE_FAMILIES:
+            _check_immediate(operands, definition, template)
+        elif isa.base_mnemonic(mnemonic).endswith("_f16"):
+            operands = tuple([_half(operand) for operand in operands])
         for modifier in modifiers:
             if modifier.name == "offset":
                 _check_offset(modifier, definition, template.modifier_tokens["offset"])
     if mnemonic == "s_waitcnt" and len(operands) == 1 and isinstance(operands[0], Immediate):
+        if operands[0].value >= 1 << 16:
+            raise LineError("E0126", f"s_waitcnt takes 16 bits, {operands[0].text} given", template.operand_tokens[0])
         operands = (_wait_counts(operands[0].value),)
     return Parts(mnemonic, operands, modifiers, definition)
+
+
+def _implied(mnemonic: str, given: int) -> tuple[int, Operand] | None:
+    """Place and operand that a short form leaves out: VCC as mask, result or carry, and the offset 0 of a scalar access."""
+    if not mnemonic.endswith("_e32") and mnemonic != isa.base_mnemonic(mnemonic):
+        return None
+    vcc = Register(RegisterRange(*SPECIAL_NAMES["vcc"]))
+    for definition in isa.variants(mnemonic):
+        names = [operand.name for operand in definition.operands]
+        if len(names) != given + 1:
+            continue
+        if definition.family is Family.SMEM and names[-1] == "soffset":
+            return given, Immediate(0, "0x0")
+        if definition.family not in (Family.VOP2, Family.VOPC):
+            continue
+        if definition.mnemonic.startswith("v_cndmask_"):
+            return given, vcc
+        if "sdst" in names and "src2" not in names:
+            return names.index("sdst"), vcc
+    return None
+
+
+def _check_immediate(operands: Sequence[Operand], definition: OpcodeDef, template: Template) -> None:
+    """A 16-bit field takes no more: LLVM cuts `s_nop 0x10001` to `s_nop 1`."""
+    for index, operand in enumerate(operands):
+        if (
+            isinstance(operand, Immediate)
+            and definition.operands[index].name == "simm16"
+            and 1 << 16 <= operand.value < (-1 << 15) & _WORD
+        ):
+            message = f"{definition.mnemonic} takes 16 bits, {operand.text} given"
+            raise LineError("E0126", message, template.operand_tokens[index])
+
+
+def _half(operand: Operand) -> Operand:
+    """A float constant of a 16-bit operation that is no inline one is a 16-bit float in the encoding."""
+    if not isinstance(operand, Immediate) or not operand.is_float or operand.value & 0x7FFFFFFF in _INLINE_FLOATS:
+        return operand
+    try:
+        bits = int.from_bytes(
+            struct.pack("<e", float.fromhex(operand.text) if "x" in operand.text else float(operand.text)), "little"
+        )
+    except OverflowError:
+        raise LineError("E0126", f"constant {operand.text} is above the range of a 16-bit float") from None
+    return replace(operand, value=bits, text=f"{bits:#x}", is_float=False)
 
 
 def _wait_counts(field: int) -> WaitCounts:

@@ -24,8 +24,9 @@ from asmevo.diagnostics import fail
 TARGETS = ("gfx90a", "gfx942", "gfx950")
 """The chips this version handles. LLVM may abort the process on a chip it does not know: no other name is passed on."""
 
-# `amdgcn--`, not `amdgcn-amd-amdhsa`: the latter pads .text and adds notes of its own.
+# `amdgcn--`, not `amdgcn-amd-amdhsa`: the latter pads .text and adds notes of its own, but knows the HSA directives.
 _TRIPLE = b"amdgcn--"
+_HSA_TRIPLE = b"amdgcn-amd-amdhsa"
 _WINDOW = 20
 _TEXT_CAPACITY = 1024
 _SEVERITY_ERROR = 0
@@ -146,12 +147,12 @@ def _disassembler(target: str) -> int:
 
 
 @cache
-def _machine(target: str) -> int:
+def _machine(target: str, triple: bytes, features: str) -> int:
     library = _library()
     base, message = ctypes.c_void_p(), ctypes.c_void_p()
-    if library.LLVMGetTargetFromTriple(_TRIPLE, ctypes.addressof(base), ctypes.addressof(message)):
+    if library.LLVMGetTargetFromTriple(triple, ctypes.addressof(base), ctypes.addressof(message)):
         fail("E0602", f"the LLVM library {version()} has no AMDGPU target: {_take_message(message)}")
-    machine = library.LLVMCreateTargetMachine(base, _TRIPLE, check_target(target).encode(), b"", 0, 0, 0)
+    machine = library.LLVMCreateTargetMachine(base, triple, check_target(target).encode(), features.encode(), 0, 0, 0)
     if not machine:
         fail("E0602", f"the LLVM library {version()} has no assembler for '{target}'")
     return machine
@@ -194,15 +195,18 @@ class InstructionDecoder:
         return length, self._text.value.decode("ascii", errors="replace").strip()
 
 
-def assemble_object(source: str, target: str) -> Assembled:
+def assemble_object(source: str, target: str, *, hsa: bool = False, features: str = "") -> Assembled:
     """Assemble a whole source text to a relocatable ELF object.
 
+    With `hsa` the source may use `.amdhsa_kernel`, `.amdgpu_metadata` and the like; LLVM then adds s_nop behind .text, an empty
+    metadata note behind the source's own, and a .note.GNU-stack. `features` are the target ID's, such as `+sramecc,-xnack`.
     The library reports success even when it dropped a line, so errors come from its diagnostic handler.
     """
     text = source.encode()
     complaints: list[str] = []
     with library_lock():
-        library, machine = _library(), _machine(target)
+        triple = _HSA_TRIPLE if hsa else _TRIPLE
+        library, machine = _library(), _machine(target, triple, features)
 
         def receive(info: int, _: int | None) -> None:
             if library.LLVMGetDiagInfoSeverity(info) == _SEVERITY_ERROR:
@@ -214,7 +218,7 @@ def assemble_object(source: str, target: str) -> Assembled:
         module = library.LLVMModuleCreateWithNameInContext(b"asmevo", context)
         buffer, message = ctypes.c_void_p(), ctypes.c_void_p()
         try:
-            library.LLVMSetTarget(module, _TRIPLE)
+            library.LLVMSetTarget(module, triple)
             library.LLVMSetModuleInlineAsm2(module, text, len(text))
             failed = library.LLVMTargetMachineEmitToMemoryBuffer(
                 machine, module, _OBJECT_FILE, ctypes.addressof(message), ctypes.addressof(buffer)

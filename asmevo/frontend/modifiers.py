@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from asmevo.ir.instruction import ModifierValue
+from asmevo.ir.symbols import integer
 
 _CACHE_FLAGS = ("glc", "slc", "dlc", "scc", "sc0", "sc1", "nt")
 _ADDRESS_FLAGS = ("offen", "idxen", "addr64", "lds", "gds", "tfe")
@@ -60,6 +61,7 @@ _WORDS = {
     "dst_unused": frozenset(("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE")),
 }
 
+FLAG_NAMES = _FLAGS
 MODIFIER_NAMES = tuple(sorted((*_FLAGS, *_NUMBERS, *_VECTORS, *_WORDS)))
 
 
@@ -75,7 +77,7 @@ def check_number(name: str, text: str) -> ModifierValue:
     allowed = _NUMBERS.get(name)
     if allowed is None:
         raise ValueError(f"unknown modifier '{name}'" if name not in MODIFIER_NAMES else f"'{name}' does not take a number")
-    value = int(text, 0)
+    value = integer(text)
     if value not in allowed:
         shown = f"{allowed[0]} to {allowed[-1]}" if isinstance(allowed, range) else " or ".join(map(str, allowed))
         raise ValueError(f"{name}:{text} is out of range: {shown}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from lark import Token, Tree
@@ -16,7 +16,7 @@ from lark import Token, Tree
 from asmevo.frontend.modifiers import check_flag, check_number, check_vector, check_word
 from asmevo.ir.instruction import Immediate, Label, Modifier, ModifierValue, Operand, Register, Symbolic, WaitCounts
 from asmevo.ir.registers import AGPR0, FLAT_SCRATCH, SPECIAL_NAMES, TTMP, VGPR0, RegisterRange
-from asmevo.ir.symbols import NAMED_SOURCES, SymbolError, symbol_text, symbol_value
+from asmevo.ir.symbols import NAMED_SOURCES, SymbolError, integer, symbol_text, symbol_value
 
 Holes = Sequence[str]
 Fill = Callable[[Holes], str]
@@ -73,6 +73,16 @@ def compile_template(tree: Tree[Token], holes: Mapping[tuple[int, int], int], *,
     Raises: LineError for a word or a structure that the grammar lets through and the machine does not have.
     """
     return _Compiler(holes, takes_labels).compile(tree)
+
+
+def with_constant_operand(template: Template, index: int, operand: Operand) -> Template:
+    """`template` with an operand that the text leaves out, at `index`."""
+    operands, tokens = template.operands, template.operand_tokens
+    return replace(
+        template,
+        operands=(*operands[:index], _constant(operand), *operands[index:]),
+        operand_tokens=(*tokens[:index], None, *tokens[index:]),
+    )
 
 
 class _Compiler:
@@ -143,6 +153,9 @@ class _Compiler:
             return self._source(inner, negate, True, extend)
         if kind == "sign_extended":
             return self._source(inner, negate, absolute, True)
+        if kind == "negated" and inner.data == "negated":
+            # Of a number it would be an expression, which has no sign to be a modifier.
+            raise LineError("E0124", "a sign stands before a sign", _first_token(inner))
         return self._source(inner, True, absolute, extend)
 
     def _immediate(self, tree: Tree[Token], *, negative: bool, negate: bool, absolute: bool, extend: bool) -> MakeOperand:
@@ -158,7 +171,7 @@ class _Compiler:
             digits = text(holes)
             found = known.get(digits)
             if found is None:
-                shown = sign + digits
+                shown = f"{sign}0{digits}" if digits[0] == "." else sign + digits
                 value = _float_bits(shown) if is_float else _integer_bits(shown, token)
                 found = Immediate(value, shown, is_float, negate, absolute)
                 if len(known) < _KNOWN_LITERALS:
@@ -173,7 +186,7 @@ class _Compiler:
         if unit is not None:
             return Register(RegisterRange(*unit), negate, absolute, extend)
         if word in NAMED_SOURCES:
-            word = "src_lds_direct" if word == "lds_direct" else word
+            word = word if word in ("off", "null") or word.startswith("src_") else f"src_{word}"
             shown = f"|{word}|" if absolute else word
             shown = f"sext({shown})" if extend else shown
             return Symbolic(f"-{shown}" if negate else shown, NAMED_SOURCES[word])
@@ -184,10 +197,11 @@ class _Compiler:
     def _register(self, tree: Tree[Token], negate: bool, absolute: bool, extend: bool) -> MakeOperand:
         tokens = cast("list[Token]", tree.children)
         if tree.data == "list":
-            items = [cast(Token, item.children[0]) for item in cast("list[Tree[Token]]", tree.children)]
+            items = [cast("list[Token]", item.children) for item in cast("list[Tree[Token]]", tree.children)]
             return self._list(items, negate, absolute, extend)
         first = tokens[0]
-        if tree.data == "register":
+        is_name = tree.data == "register"
+        if is_name:
             file = str(first).rstrip("0123456789")
             low = high = self._text(first, len(file))
         else:
@@ -199,15 +213,20 @@ class _Compiler:
             key = (low(holes), high(holes))
             found = known.get(key)
             if found is None:
-                found = known[key] = Register(_range(file, *key, first), negate, absolute, extend)
+                # v010 is v10, but v[010] is v8.
+                numbers = (int(key[0]), int(key[1])) if is_name else (_integer(key[0], first), _integer(key[1], first))
+                found = known[key] = Register(_range(file, *numbers, first), negate, absolute, extend)
             return found
 
         return make
 
-    def _list(self, items: Sequence[Token], negate: bool, absolute: bool, extend: bool) -> MakeOperand:
+    def _list(self, items: Sequence[Sequence[Token]], negate: bool, absolute: bool, extend: bool) -> MakeOperand:
         parts: list[tuple[int, Fill | None, Token]] = []
-        for item in items:
+        for item, *index in items:
             word = str(item)
+            if index:
+                parts.append((_FILES[word][0], self._text(index[0]), item))
+                continue
             if word in SPECIAL_NAMES:
                 parts.append((SPECIAL_NAMES[word][0], None, item))
                 continue
@@ -262,7 +281,7 @@ class _Compiler:
         def make(holes: Holes) -> WaitCounts:
             values: dict[str, int | None] = {}
             for name, (text, token, saturates) in counters.items():
-                count, limit = int(text(holes), 0), _WAIT_LIMITS[name]
+                count, limit = _integer(text(holes), token), _WAIT_LIMITS[name]
                 if count > limit and not saturates:
                     raise LineError("E0126", f"{name} counts to {limit}, {count} given", token)
                 values[name] = count if count < limit else None
@@ -317,9 +336,15 @@ def _constant(operand: Operand) -> MakeOperand:
     return lambda holes: operand
 
 
-def _range(file: str, low: str, high: str, token: Token) -> RegisterRange:
+def _integer(text: str, token: Token) -> int:
+    try:
+        return integer(text)
+    except ValueError:
+        raise LineError("E0126", f"'{text}' is not a number: a leading 0 means octal", token) from None
+
+
+def _range(file: str, first: int, last: int, token: Token) -> RegisterRange:
     base, size = _FILES[file]
-    first, last = int(low, 0), int(high, 0)
     if first > last:
         raise LineError("E0125", f"register range {file}[{first}:{last}] runs backwards", token)
     if last >= size:
@@ -328,7 +353,9 @@ def _range(file: str, low: str, high: str, token: Token) -> RegisterRange:
 
 
 def _integer_bits(text: str, token: Token) -> int:
-    value = int(text, 0)
+    value = _integer(text, token)
+    if (1 << 64) - (1 << 31) <= value < 1 << 64:
+        value -= 1 << 64
     if not -(1 << 31) <= value < 1 << 32:
         raise LineError("E0126", f"constant {text} does not fit in 32 bits", token)
     return value & 0xFFFFFFFF
@@ -336,7 +363,8 @@ def _integer_bits(text: str, token: Token) -> int:
 
 def _float_bits(text: str) -> int:
     try:
-        return int.from_bytes(struct.pack("<f", float(text)), "little")
+        value = float.fromhex(text) if "x" in text or "X" in text else float(text)
+        return int.from_bytes(struct.pack("<f", value), "little")
     except OverflowError:
         raise LineError("E0126", f"constant {text} is above the range of a 32-bit float") from None
 

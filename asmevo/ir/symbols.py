@@ -65,10 +65,26 @@ NAMED_SOURCES: dict[str, int] = {
     "src_pops_exiting_wave_id": 239,
     "src_lds_direct": 254,
     "lds_direct": 254,
+    "shared_base": 235,
+    "shared_limit": 236,
+    "private_base": 237,
+    "private_limit": 238,
+    "pops_exiting_wave_id": 239,
     "src_flat_scratch_base_lo": 230,
     "src_flat_scratch_base_hi": 231,
 }
 """Operand words that are neither a register unit nor a constant, with their source encoding (0: not encoded)."""
+
+
+def integer(text: str) -> int:
+    """The value of a constant as the assembler spells it: decimal, 0x, 0b, or octal behind a leading 0; a sign may stand first.
+
+    Raises: ValueError for what is none of them, such as 08.
+    """
+    digits = text.lstrip("-")
+    if len(digits) > 1 and digits[0] == "0" and digits.isdigit():
+        return int(text, 8)
+    return int(text, 0)
 
 
 class SymbolError(ValueError):
@@ -91,7 +107,10 @@ def _field(text: str, limit: int, names: dict[str, int] | None = None) -> int:
         return names[text]
     if not (text[:1].isdigit()):
         raise SymbolError(f"unknown name '{text}'")
-    value = int(text, 0)
+    try:
+        value = integer(text)
+    except ValueError:
+        raise SymbolError(f"'{text}' is not a number") from None
     if value > limit:
         raise SymbolError(f"{text} is above the limit of {limit}")
     return value

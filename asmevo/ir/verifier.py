@@ -144,7 +144,8 @@ def _width(definition: OpcodeDef, instruction: Instruction, index: int, found: R
         counts = {max(1, (bits + 31) // 32) for bits in isa.permitted_bits(definition, index) if bits}
     if not counts:
         return f"is no register, {found} given"
-    if found.count in counts:
+    # A condition bit is read as a value of whatever width the operand has.
+    if found.count in counts or (found.unit in _READ_ONLY and definition.operands[index].role is Role.READ):
         return None
     wanted = " or ".join(map(str, sorted(counts)))
     return f"is {wanted} register{'s' if counts != {1} else ''} wide, {found} given"

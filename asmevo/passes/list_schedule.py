@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from asmevo.backend.timing.decode import Port, Timed, decode
 from asmevo.backend.timing.model import estimate
-from asmevo.backend.timing.parameters import MI300X
+from asmevo.ir.analysis.costs import Port, Timed, decode
+from asmevo.ir.isa.chips import MI300X
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.base import PassContext, PassResult, option
 from asmevo.passes.regions import RegionGraph, regions_of, reordered

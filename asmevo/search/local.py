@@ -10,11 +10,11 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from asmevo.backend.timing.decode import Timed, decode
-from asmevo.backend.timing.parameters import MI300X
 from asmevo.backend.timing.sequence import SequenceCost, sequence_cost
+from asmevo.ir.analysis.costs import Timed, decode
 from asmevo.ir.instruction import Instruction, WaitCounts
 from asmevo.ir.isa import lookup
+from asmevo.ir.isa.chips import MI300X
 from asmevo.passes.fillers import is_filler
 from asmevo.passes.list_schedule import schedule_region
 from asmevo.passes.regions import RegionGraph

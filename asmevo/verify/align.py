@@ -83,7 +83,13 @@ def _matched(old: Sequence[Instruction], new: Sequence[Instruction], fresh: int)
     return tuple(found), fresh
 
 
-def _text(instruction: Instruction) -> tuple[object, ...]:
-    """What an instruction says: its text, or its bytes where it has none."""
+def said(instruction: Instruction) -> tuple[object, ...]:
+    """What an instruction says, wherever it stands: a branch without its target, data by its bytes."""
     raw = instruction.encoding if instruction.definition is None else None
-    return instruction.mnemonic, instruction.operands, instruction.modifiers, raw
+    operands = tuple(None if isinstance(operand, Label) else operand for operand in instruction.operands)
+    return instruction.mnemonic, operands, instruction.modifiers, raw
+
+
+def _text(instruction: Instruction) -> tuple[object, ...]:
+    """What an instruction says here, a branch's target by its label."""
+    return (*said(instruction), next((o.name for o in instruction.operands if isinstance(o, Label)), None))

@@ -10,9 +10,9 @@ issue time is a maximum of sums of earlier ones, so taking an instruction away n
 
 from __future__ import annotations
 
-from asmevo.backend.timing.decode import Port, Timed
-from asmevo.backend.timing.parameters import Chip
+from asmevo.ir.analysis.costs import Port, Timed
 from asmevo.ir.instruction import WaitCounts
+from asmevo.ir.isa.chips import Chip
 from asmevo.ir.isa.model import Counter
 
 

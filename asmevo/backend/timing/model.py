@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from asmevo.backend.timing.decode import Timed, decode
 from asmevo.backend.timing.machine import Simd, Wave
-from asmevo.backend.timing.parameters import MI300X, Chip
 from asmevo.backend.timing.trace import block_executions, representative_path
 from asmevo.diagnostics import fail
+from asmevo.ir.analysis.costs import Timed, decode
 from asmevo.ir.analysis.flow import Flow
 from asmevo.ir.analysis.loops import Loops
 from asmevo.ir.analysis.manager import AnalysisManager
+from asmevo.ir.isa.chips import MI300X, Chip
 from asmevo.ir.kernel import Kernel
 
 _PATH_BUDGET = 24_000

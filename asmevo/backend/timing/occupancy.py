@@ -6,11 +6,11 @@ Owns the resource arithmetic of a compute unit. Source: CDNA3 ISA guide 3.6.4 (r
 from __future__ import annotations
 
 from asmevo.backend.launch import Dispatch
-from asmevo.backend.timing.parameters import MI300X, Chip
 from asmevo.diagnostics import fail
 from asmevo.ir.abi import KernelDescriptor
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.analysis.pressure import SCALAR_FILE, Pressure, waves_for_vector_total
+from asmevo.ir.isa.chips import MI300X, Chip
 from asmevo.ir.kernel import Kernel
 
 WAVE = 64

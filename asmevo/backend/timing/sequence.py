@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from asmevo.backend.timing.decode import Timed
 from asmevo.backend.timing.machine import Simd, Wave
-from asmevo.backend.timing.parameters import MI300X, Chip
+from asmevo.ir.analysis.costs import Timed
+from asmevo.ir.isa.chips import MI300X, Chip
 
 
 @dataclass(frozen=True, slots=True)

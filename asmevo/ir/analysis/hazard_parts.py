@@ -65,7 +65,9 @@ class HazardFacts:
     slots: int
     occupies: Occupancy
     _parts: dict[Part, int] = field(default_factory=dict[Part, int])
-    produced: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict[str, tuple[tuple[int, int], ...]])
+    produced: dict[str, tuple[tuple[int, int, int, int], ...]] = field(
+        default_factory=dict[str, tuple[tuple[int, int, int, int], ...]]
+    )
     """By target, the rules for which the instruction is a producer: filled by the walk that asks."""
 
     @classmethod

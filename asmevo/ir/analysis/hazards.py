@@ -30,6 +30,9 @@ from asmevo.ir.registers import VECTOR_MASK
 Site = tuple[str, int]
 Key = tuple[str, int, int]
 """Producer's block and index, and the rule's position in the table."""
+Entry = tuple[int, int, int, int, int]
+Fresh = tuple[int, int, int, int]
+"""The rule's position, the producer's part, and the states needed by each reading."""
 
 TAKEN_BRANCH_SLOTS = 3
 """Slots that a taken branch surely takes beyond its own, in the physical reading: fetching alone is 16 cycles (measured)."""
@@ -68,12 +71,12 @@ class Missing:
 class Pending:
     """The hazards pending at one point.
 
-    For each the states passed since its producer (llvm, physical), at least, and the units of its part that no later
-    instruction has replaced. `busy` are the slots for which the vector unit, the vector unit for packed instructions, and
-    the matrix unit are surely still occupied.
+    For each the states passed since its producer (llvm, physical), at least, the units of its part that no later instruction
+    has replaced, and the states that it needs (llvm, physical). `busy` are the slots for which the vector
+    unit, the vector unit for packed instructions, and the matrix unit are surely still occupied.
     """
 
-    entries: dict[Key, tuple[int, int, int]]
+    entries: dict[Key, Entry]
     busy: tuple[int, int, int] = (0, 0, 0)
 
     def stall(self, unit: Unit) -> int:
@@ -116,6 +119,11 @@ class HazardState:
         state.settle(flow.order)
         return state
 
+    def copy(self) -> HazardState:
+        """One whose rows may be changed without changing this one."""
+        rows = {label: list(row) for label, row in self.rows.items()}
+        return replace(self, rows=rows, entries=dict(self.entries), _reports={})
+
     def settle(self, start: Iterable[str]) -> None:
         """Carries the states of the blocks in `start` forward until nothing changes."""
         position = {label: rank for rank, label in enumerate(self.flow.order)}
@@ -147,19 +155,15 @@ class HazardState:
         row = self.rows[label][index]
         passed = row.slots if slots is None else slots
         stall = state.stall(row.occupies.unit)
-        entries: dict[Key, tuple[int, int, int]] = {}
+        entries: dict[Key, Entry] = {}
         # A scalar unit replaced by another instruction is no longer the value that the hazard is about.
         kept = ~(row.effect.kills & ~VECTOR_MASK)
-        for key, (llvm, physical, mask) in state.entries.items():
+        for key, (llvm, physical, mask, need_llvm, need_physical) in state.entries.items():
             llvm, physical, mask = llvm + passed, physical + passed + stall, mask & kept
-            if mask and (llvm < LOOK_BACK or physical < LOOK_BACK):
-                entries[key] = (llvm, physical, mask)
-        fresh = self._fresh(label, index)
-        if fresh:
-            for position, mask in fresh:
-                entries[label, index, position] = (0, 0, mask)
-            if len(entries) > _CROWDED:
-                entries = self._without_expired(entries)
+            if mask and (llvm < need_llvm or physical < need_physical):
+                entries[key] = (llvm, physical, mask, need_llvm, need_physical)
+        for position, mask, need_llvm, need_physical in self._fresh(label, index):
+            entries[label, index, position] = (0, 0, mask, need_llvm, need_physical)
         taken, spent = row.occupies, passed + stall
         valu, packed, matrix = state.busy
         busy = (
@@ -176,7 +180,10 @@ class HazardState:
         jumps = last is not None and any(isinstance(o, Label) and o.name == successor for o in last.operands)
         if not jumps or targets.count(successor) > 1:
             return leaving
-        entries = {key: (a, b + TAKEN_BRANCH_SLOTS, mask) for key, (a, b, mask) in leaving.entries.items()}
+        entries = {
+            key: (a, b + TAKEN_BRANCH_SLOTS, mask, need_llvm, need_physical)
+            for key, (a, b, mask, need_llvm, need_physical) in leaving.entries.items()
+        }
         valu, packed, matrix = (max(slots - TAKEN_BRANCH_SLOTS, 0) for slots in leaving.busy)
         return Pending(entries, (valu, packed, matrix))
 
@@ -198,10 +205,10 @@ class HazardState:
         return known
 
     def hazards_at(self, state: Pending, label: str, index: int) -> Iterator[Hazard]:
-        """Every pair whose rule applies at the instruction, those that are far enough apart included."""
+        """Every pair whose rule applies at the instruction and that is too close, or was just before it."""
         consumer = self.rows[label][index]
         stall = state.stall(consumer.occupies.unit)
-        for (block, at, position), (llvm, physical, mask) in state.entries.items():
+        for (block, at, position), (llvm, physical, mask, _, _) in state.entries.items():
             rule = self.rules[position]
             if rule.consumer not in consumer.ops or not mask & consumer.part(rule.consumed):
                 continue
@@ -221,29 +228,18 @@ class HazardState:
         """All pairs that are too close in reachable blocks, by either reading."""
         return [h for label in self.flow.order if label in self.flow.reachable for row in self.report(label) for h in row]
 
-    def _fresh(self, label: str, index: int) -> tuple[tuple[int, int], ...]:
+    def _fresh(self, label: str, index: int) -> tuple[Fresh, ...]:
         row = self.rows[label][index]
         known = row.produced.get(self._target)
         if known is None:
-            found: list[tuple[int, int]] = []
+            found: list[Fresh] = []
             for op in row.ops:
                 for position, rule in self._by_op.get(op, ()):
-                    need = max(rule.llvm.at(row.passes), rule.documented.at(row.passes))
-                    if need > 0 and row.part(rule.produced):
-                        found.append((position, row.part(rule.produced)))
+                    llvm, documented = rule.llvm.at(row.passes), rule.documented.at(row.passes)
+                    if max(llvm, documented) > 0 and row.part(rule.produced):
+                        found.append((position, row.part(rule.produced), llvm, documented))
             known = row.produced[self._target] = tuple(sorted(found))
         return known
-
-    def _without_expired(self, entries: dict[Key, tuple[int, int, int]]) -> dict[Key, tuple[int, int, int]]:
-        kept: dict[Key, tuple[int, int, int]] = {}
-        for (label, index, position), (llvm, physical, mask) in entries.items():
-            rule, passes = self.rules[position], self.rows[label][index].passes
-            if llvm < rule.llvm.at(passes) or physical < rule.documented.at(passes):
-                kept[label, index, position] = (llvm, physical, mask)
-        return kept
-
-
-_CROWDED = 16
 
 
 def _joined(first: Pending, second: Pending) -> Pending:
@@ -251,7 +247,7 @@ def _joined(first: Pending, second: Pending) -> Pending:
     for key, entry in second.entries.items():
         known = merged.get(key)
         if known is not None:
-            entry = (min(entry[0], known[0]), min(entry[1], known[1]), entry[2] | known[2])
+            entry = (min(entry[0], known[0]), min(entry[1], known[1]), entry[2] | known[2], entry[3], entry[4])
         merged[key] = entry
     return Pending(merged, _least_busy(first.busy, second.busy))
 
@@ -276,33 +272,54 @@ class NopNeeds:
         """Trims one nop after another, each with the earlier ones already trimmed."""
         frozen = frozenset(block.label for block in kernel.blocks if block.frozen)
         depth = manager.get(Loops).depth
-        return cls(*(_trim(HazardState.compute(kernel, manager), frozen, depth, reading) for reading in Reading))
+        state = manager.get(HazardState)
+        return cls(*(_trim(state.copy(), frozen, depth, reading) for reading in Reading))
 
 
 def _trim(state: HazardState, frozen: frozenset[str], depth: dict[str, int], reading: Reading) -> dict[Site, int]:
     found: dict[Site, int] = {}
     rank = {label: position for position, label in enumerate(state.flow.order)}
     for label in sorted(state.flow.order, key=lambda name: (-depth.get(name, 0), rank[name])):
-        for index, row in enumerate(state.rows[label]):
-            definition = row.instruction.definition
-            if definition is None or definition.issue is not IssueClass.NOP or definition.mnemonic != "s_nop":
-                continue
-            least = row.slots
-            if label in state.flow.reachable and label not in frozen:
-                least = _least(state, label, index, reading)
-            found[label, index] = least
+        nops = [index for index, row in enumerate(state.rows[label]) if _is_nop(row)]
+        if label not in state.flow.reachable or label in frozen:
+            found.update({(label, index): state.rows[label][index].slots for index in nops})
+            continue
+        last, point = -_TAIL, _NOTHING
+        for index in nops:
+            if index - last >= _TAIL:
+                point = state.before(label, index)
+            else:
+                for between in range(last, index):
+                    point = state.step(point, label, between)
+            last = index
+            row = state.rows[label][index]
+            least = found[label, index] = _least(state, point, label, index, reading)
             if least != row.slots:
                 state.rows[label][index] = replace(row, slots=least)
-                state.settle((label,))
+                if index >= len(state.rows[label]) - _TAIL:
+                    state.settle((label,))
+                    # The block may follow itself: what comes in at its start may have changed.
+                    if index < _TAIL:
+                        point = state.before(label, index)
     return found
 
 
-def _least(state: HazardState, label: str, index: int, reading: Reading) -> int:
-    before = state.before(label, index)
+def _is_nop(row: HazardFacts) -> bool:
+    definition = row.instruction.definition
+    return definition is not None and definition.issue is IssueClass.NOP and definition.mnemonic == "s_nop"
+
+
+def _least(state: HazardState, before: Pending, label: str, index: int, reading: Reading) -> int:
     current = state.rows[label][index].slots
+    without = _shortfalls(state, before, label, index, 0, reading)
+    if not without:
+        return 0
+    if reading is Reading.LLVM:
+        # Each state of the nop is one state of every distance; what is too far gone to be met at all may not get worse.
+        return min(current, max(without.values()))
     allowed = _shortfalls(state, before, label, index, current, reading)
     for slots in range(current):
-        trial = _shortfalls(state, before, label, index, slots, reading)
+        trial = _shortfalls(state, before, label, index, slots, reading) if slots else without
         if all(missing <= allowed.get(pair, 0) for pair, missing in trial.items()):
             return slots
     return current

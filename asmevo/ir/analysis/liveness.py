@@ -16,7 +16,15 @@ from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.effects import Effects
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Block, Kernel
-from asmevo.ir.registers import VECTOR_MASK
+from asmevo.ir.registers import AGPR_MASK, FLAT_SCRATCH, VECTOR_MASK, VGPR_MASK, RegisterFile
+
+_SGPRS = (1 << FLAT_SCRATCH) - 1
+_FILES = {
+    RegisterFile.VGPR: VGPR_MASK,
+    RegisterFile.AGPR: AGPR_MASK,
+    RegisterFile.SGPR: _SGPRS,
+    RegisterFile.SPECIAL: ALL_UNITS & ~VECTOR_MASK & ~_SGPRS,
+}
 
 Sets = tuple[int, int]
 """(needed in active lanes, needed in inactive lanes); scalar units stand in the first only."""
@@ -80,6 +88,10 @@ class Liveness:
     def live_after_in_active_lanes(self, label: str, index: int) -> int:
         """Units needed after the instruction in lanes active there: a plain VALU result outside it is dead."""
         return self._after(label)[index][0]
+
+    def live_in_file(self, label: str, index: int, file: RegisterFile) -> int:
+        """As `live_after`, of one register file. SPECIAL is EXEC, VCC, M0, SCC, MODE and their kin."""
+        return self.live_after(label, index) & _FILES[file]
 
     def live_before(self, label: str, index: int) -> int:
         """Units needed just before instruction `index`."""

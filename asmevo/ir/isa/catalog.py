@@ -37,6 +37,20 @@ def base_mnemonic(mnemonic: str) -> str:
     return mnemonic
 
 
+def canonical(mnemonic: str, target: str) -> str:
+    """Return how a disassembler prints a mnemonic on `target`: the same, but for the spellings of older assemblers.
+
+    The suffix stays. A mnemonic that is unknown, or that the target does not have, comes back as it is.
+    """
+    found = lookup(mnemonic)
+    if found is None or not found.alias or target not in found.targets:
+        return mnemonic
+    printed = lookup(found.alias)
+    if printed is None or target not in printed.targets:
+        return mnemonic
+    return printed.mnemonic + mnemonic[len(found.mnemonic) :]
+
+
 def variants(mnemonic: str) -> tuple[OpcodeDef, ...]:
     """Return every definition of a mnemonic (suffix allowed); empty when it is unknown."""
     return definitions().get(base_mnemonic(mnemonic), ())

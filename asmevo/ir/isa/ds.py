@@ -155,12 +155,12 @@ ds_swizzle_b32   vdst=32 addr:32           cross-lane
 
 _WAVE_SYNC = """
 # global wave sync
-ds_gws_barrier           data0:32  <m0 expcnt fixed
-ds_gws_init              data0:32  <m0 expcnt fixed
-ds_gws_sema_br           data0:32  <m0 expcnt fixed
-ds_gws_sema_p                      <m0 expcnt fixed
-ds_gws_sema_release_all            <m0 expcnt fixed
-ds_gws_sema_v                      <m0 expcnt fixed
+ds_gws_barrier           data0:32/even-vector  <m0 expcnt fixed
+ds_gws_init              data0:32/even-vector  <m0 expcnt fixed
+ds_gws_sema_br           data0:32/even-vector  <m0 expcnt fixed
+ds_gws_sema_p                                  <m0 expcnt fixed
+ds_gws_sema_release_all                        <m0 expcnt fixed
+ds_gws_sema_v                                  <m0 expcnt fixed
 """
 
 

@@ -40,6 +40,20 @@ class Family(enum.Enum):
     SCRATCH = "scratch"
 
 
+class Encoding(enum.Enum):
+    """How an opcode is encoded; the value is the suffix printed behind its mnemonic."""
+
+    # Members are single objects: the plain hash is right, and much faster than the hash of a name.
+    __hash__ = object.__hash__
+
+    ONLY = ""
+    """The only encoding of its family; also a VOP3 instruction that has no shorter one."""
+    E32 = "_e32"
+    E64 = "_e64"
+    SDWA = "_sdwa"
+    DPP = "_dpp"
+
+
 class IssueClass(enum.Enum):
     """Which unit an instruction issues to; the cycle model and the hazard tables speak of these."""
 
@@ -110,20 +124,26 @@ class Flag(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class OperandSpec:
-    """One printed operand: its name in the manual, role and width in bits (0: not a register)."""
+    """One printed operand: its name in the manual, role and width in bits (0: not a register).
+
+    `takes` names an operand class of `operands` where it is not the usual one of a family's operand of that name.
+    """
 
     name: str
     role: Role
     bits: int
+    takes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class OpcodeDef:
     """Everything that is a fact about an opcode.
 
-    `mnemonic` is the base name without encoding suffix; `implicit_reads` and `implicit_writes` are unit sets (see
-    `ir.registers`); `memory_bytes` is per lane (per wave for scalar loads); `passes` counts four-cycle passes of a matrix
-    instruction; `latency_source` names where the timing class comes from.
+    `mnemonic` is the base name without encoding suffix, `encodings` are those it can be printed in. `implicit_reads` and
+    `implicit_writes` are unit sets (see `ir.registers`); `memory_bytes` is per lane (per wave for scalar loads). `passes` are
+    four-cycle passes of a matrix instruction on most targets, `passes_by_target` on those where it is another number: ask
+    `passes_on`. `alias` is the mnemonic that disassemblers print for this spelling on the targets that have it: ask
+    `catalog.canonical`.
     """
 
     mnemonic: str
@@ -137,11 +157,18 @@ class OpcodeDef:
     access: Access | None = None
     memory_bytes: int = 0
     passes: int = 0
+    passes_by_target: tuple[tuple[str, int], ...] = ()
     flags: frozenset[Flag] = frozenset()
     is_branch: bool = False
     is_conditional: bool = False
     is_terminator: bool = False
     targets: frozenset[str] = frozenset({"gfx90a", "gfx942", "gfx950"})
+    encodings: frozenset[Encoding] = frozenset({Encoding.ONLY})
+    alias: str = ""
+
+    def passes_on(self, target: str) -> int:
+        """Four-cycle passes on `target`; 0 for what is no matrix instruction."""
+        return dict(self.passes_by_target).get(target, self.passes)
 
     def __hash__(self) -> int:
         # Instructions are cache keys by the million: the mnemonic tells definitions apart well enough, equality does the rest.

@@ -12,64 +12,64 @@ from asmevo.ir.isa.table import Table
 
 _SOP2 = """
 # control
-s_cbranch_g_fork   ssrc0:64 ssrc1:64          <exec >exec jump fixed
-s_rfe_restore_b64  ssrc0:64 ssrc1:32          jump fixed
+s_cbranch_g_fork   ssrc0:64/ssrc-nolit ssrc1:64/ssrc-nolit  <exec >exec jump fixed
+s_rfe_restore_b64  ssrc0:64 ssrc1:32                        jump fixed
 
 # arithmetic
-s_absdiff_i32      sdst=32 ssrc0:32 ssrc1:32  >scc
-s_add_i32          sdst=32 ssrc0:32 ssrc1:32  >scc
-s_add_u32          sdst=32 ssrc0:32 ssrc1:32  >scc
-s_addc_u32         sdst=32 ssrc0:32 ssrc1:32  <scc >scc
-s_lshl1_add_u32    sdst=32 ssrc0:32 ssrc1:32  >scc
-s_lshl2_add_u32    sdst=32 ssrc0:32 ssrc1:32  >scc
-s_lshl3_add_u32    sdst=32 ssrc0:32 ssrc1:32  >scc
-s_lshl4_add_u32    sdst=32 ssrc0:32 ssrc1:32  >scc
-s_max_i32          sdst=32 ssrc0:32 ssrc1:32  >scc
-s_max_u32          sdst=32 ssrc0:32 ssrc1:32  >scc
-s_min_i32          sdst=32 ssrc0:32 ssrc1:32  >scc
-s_min_u32          sdst=32 ssrc0:32 ssrc1:32  >scc
+s_absdiff_i32      sdst=32 ssrc0:32 ssrc1:32                >scc
+s_add_i32          sdst=32 ssrc0:32 ssrc1:32                >scc
+s_add_u32          sdst=32 ssrc0:32 ssrc1:32                >scc
+s_addc_u32         sdst=32 ssrc0:32 ssrc1:32                <scc >scc
+s_lshl1_add_u32    sdst=32 ssrc0:32 ssrc1:32                >scc
+s_lshl2_add_u32    sdst=32 ssrc0:32 ssrc1:32                >scc
+s_lshl3_add_u32    sdst=32 ssrc0:32 ssrc1:32                >scc
+s_lshl4_add_u32    sdst=32 ssrc0:32 ssrc1:32                >scc
+s_max_i32          sdst=32 ssrc0:32 ssrc1:32                >scc
+s_max_u32          sdst=32 ssrc0:32 ssrc1:32                >scc
+s_min_i32          sdst=32 ssrc0:32 ssrc1:32                >scc
+s_min_u32          sdst=32 ssrc0:32 ssrc1:32                >scc
 s_mul_hi_i32       sdst=32 ssrc0:32 ssrc1:32
 s_mul_hi_u32       sdst=32 ssrc0:32 ssrc1:32
 s_mul_i32          sdst=32 ssrc0:32 ssrc1:32
-s_sub_i32          sdst=32 ssrc0:32 ssrc1:32  >scc
-s_sub_u32          sdst=32 ssrc0:32 ssrc1:32  >scc
-s_subb_u32         sdst=32 ssrc0:32 ssrc1:32  <scc >scc
+s_sub_i32          sdst=32 ssrc0:32 ssrc1:32                >scc
+s_sub_u32          sdst=32 ssrc0:32 ssrc1:32                >scc
+s_subb_u32         sdst=32 ssrc0:32 ssrc1:32                <scc >scc
 
 # shifts and fields
-s_ashr_i32         sdst=32 ssrc0:32 ssrc1:32  >scc
-s_ashr_i64         sdst=64 ssrc0:64 ssrc1:32  >scc
-s_bfe_i32          sdst=32 ssrc0:32 ssrc1:32  >scc
-s_bfe_i64          sdst=64 ssrc0:64 ssrc1:32  >scc
-s_bfe_u32          sdst=32 ssrc0:32 ssrc1:32  >scc
-s_bfe_u64          sdst=64 ssrc0:64 ssrc1:32  >scc
+s_ashr_i32         sdst=32 ssrc0:32 ssrc1:32                >scc
+s_ashr_i64         sdst=64 ssrc0:64 ssrc1:32                >scc
+s_bfe_i32          sdst=32 ssrc0:32 ssrc1:32                >scc
+s_bfe_i64          sdst=64 ssrc0:64 ssrc1:32                >scc
+s_bfe_u32          sdst=32 ssrc0:32 ssrc1:32                >scc
+s_bfe_u64          sdst=64 ssrc0:64 ssrc1:32                >scc
 s_bfm_b32          sdst=32 ssrc0:32 ssrc1:32
 s_bfm_b64          sdst=64 ssrc0:32 ssrc1:32
-s_lshl_b32         sdst=32 ssrc0:32 ssrc1:32  >scc
-s_lshl_b64         sdst=64 ssrc0:64 ssrc1:32  >scc
-s_lshr_b32         sdst=32 ssrc0:32 ssrc1:32  >scc
-s_lshr_b64         sdst=64 ssrc0:64 ssrc1:32  >scc
+s_lshl_b32         sdst=32 ssrc0:32 ssrc1:32                >scc
+s_lshl_b64         sdst=64 ssrc0:64 ssrc1:32                >scc
+s_lshr_b32         sdst=32 ssrc0:32 ssrc1:32                >scc
+s_lshr_b64         sdst=64 ssrc0:64 ssrc1:32                >scc
 
 # logic
-s_and_b32          sdst=32 ssrc0:32 ssrc1:32  >scc
-s_and_b64          sdst=64 ssrc0:64 ssrc1:64  >scc
-s_andn2_b32        sdst=32 ssrc0:32 ssrc1:32  >scc
-s_andn2_b64        sdst=64 ssrc0:64 ssrc1:64  >scc
-s_nand_b32         sdst=32 ssrc0:32 ssrc1:32  >scc
-s_nand_b64         sdst=64 ssrc0:64 ssrc1:64  >scc
-s_nor_b32          sdst=32 ssrc0:32 ssrc1:32  >scc
-s_nor_b64          sdst=64 ssrc0:64 ssrc1:64  >scc
-s_or_b32           sdst=32 ssrc0:32 ssrc1:32  >scc
-s_or_b64           sdst=64 ssrc0:64 ssrc1:64  >scc
-s_orn2_b32         sdst=32 ssrc0:32 ssrc1:32  >scc
-s_orn2_b64         sdst=64 ssrc0:64 ssrc1:64  >scc
-s_xnor_b32         sdst=32 ssrc0:32 ssrc1:32  >scc
-s_xnor_b64         sdst=64 ssrc0:64 ssrc1:64  >scc
-s_xor_b32          sdst=32 ssrc0:32 ssrc1:32  >scc
-s_xor_b64          sdst=64 ssrc0:64 ssrc1:64  >scc
+s_and_b32          sdst=32 ssrc0:32 ssrc1:32                >scc
+s_and_b64          sdst=64 ssrc0:64 ssrc1:64                >scc
+s_andn2_b32        sdst=32 ssrc0:32 ssrc1:32                >scc
+s_andn2_b64        sdst=64 ssrc0:64 ssrc1:64                >scc
+s_nand_b32         sdst=32 ssrc0:32 ssrc1:32                >scc
+s_nand_b64         sdst=64 ssrc0:64 ssrc1:64                >scc
+s_nor_b32          sdst=32 ssrc0:32 ssrc1:32                >scc
+s_nor_b64          sdst=64 ssrc0:64 ssrc1:64                >scc
+s_or_b32           sdst=32 ssrc0:32 ssrc1:32                >scc
+s_or_b64           sdst=64 ssrc0:64 ssrc1:64                >scc
+s_orn2_b32         sdst=32 ssrc0:32 ssrc1:32                >scc
+s_orn2_b64         sdst=64 ssrc0:64 ssrc1:64                >scc
+s_xnor_b32         sdst=32 ssrc0:32 ssrc1:32                >scc
+s_xnor_b64         sdst=64 ssrc0:64 ssrc1:64                >scc
+s_xor_b32          sdst=32 ssrc0:32 ssrc1:32                >scc
+s_xor_b64          sdst=64 ssrc0:64 ssrc1:64                >scc
 
 # selection and packing
-s_cselect_b32      sdst=32 ssrc0:32 ssrc1:32  <scc
-s_cselect_b64      sdst=64 ssrc0:64 ssrc1:64  <scc
+s_cselect_b32      sdst=32 ssrc0:32 ssrc1:32                <scc
+s_cselect_b64      sdst=64 ssrc0:64 ssrc1:64                <scc
 s_pack_hh_b32_b16  sdst=32 ssrc0:32 ssrc1:32
 s_pack_lh_b32_b16  sdst=32 ssrc0:32 ssrc1:32
 s_pack_ll_b32_b16  sdst=32 ssrc0:32 ssrc1:32
@@ -77,47 +77,47 @@ s_pack_ll_b32_b16  sdst=32 ssrc0:32 ssrc1:32
 
 _SOP1 = """
 # control flow
-s_swappc_b64            sdst=64 ssrc0:64  jump fixed
-s_getpc_b64             sdst=64           fixed
-s_setpc_b64             ssrc0:64          jump fixed
-s_rfe_b64               ssrc0:64          jump fixed
-s_cbranch_join          ssrc0:32          <exec >exec jump fixed
+s_swappc_b64            sdst=64 ssrc0:64       jump fixed
+s_getpc_b64             sdst=64                fixed
+s_setpc_b64             ssrc0:64/sreg          jump fixed
+s_rfe_b64               ssrc0:64/sreg          jump fixed
+s_cbranch_join          ssrc0:32/sreg          <exec >exec jump fixed
 
 # EXEC: old value to sdst (wrexec: new value), new value to EXEC
-s_and_saveexec_b64      sdst=64 ssrc0:64  <exec >exec,scc
-s_andn1_saveexec_b64    sdst=64 ssrc0:64  <exec >exec,scc
-s_andn1_wrexec_b64      sdst=64 ssrc0:64  <exec >exec,scc
-s_andn2_saveexec_b64    sdst=64 ssrc0:64  <exec >exec,scc
-s_andn2_wrexec_b64      sdst=64 ssrc0:64  <exec >exec,scc
-s_nand_saveexec_b64     sdst=64 ssrc0:64  <exec >exec,scc
-s_nor_saveexec_b64      sdst=64 ssrc0:64  <exec >exec,scc
-s_or_saveexec_b64       sdst=64 ssrc0:64  <exec >exec,scc
-s_orn1_saveexec_b64     sdst=64 ssrc0:64  <exec >exec,scc
-s_orn2_saveexec_b64     sdst=64 ssrc0:64  <exec >exec,scc
-s_xnor_saveexec_b64     sdst=64 ssrc0:64  <exec >exec,scc
-s_xor_saveexec_b64      sdst=64 ssrc0:64  <exec >exec,scc
+s_and_saveexec_b64      sdst=64 ssrc0:64       <exec >exec,scc
+s_andn1_saveexec_b64    sdst=64 ssrc0:64       <exec >exec,scc
+s_andn1_wrexec_b64      sdst=64 ssrc0:64       <exec >exec,scc
+s_andn2_saveexec_b64    sdst=64 ssrc0:64       <exec >exec,scc
+s_andn2_wrexec_b64      sdst=64 ssrc0:64       <exec >exec,scc
+s_nand_saveexec_b64     sdst=64 ssrc0:64       <exec >exec,scc
+s_nor_saveexec_b64      sdst=64 ssrc0:64       <exec >exec,scc
+s_or_saveexec_b64       sdst=64 ssrc0:64       <exec >exec,scc
+s_orn1_saveexec_b64     sdst=64 ssrc0:64       <exec >exec,scc
+s_orn2_saveexec_b64     sdst=64 ssrc0:64       <exec >exec,scc
+s_xnor_saveexec_b64     sdst=64 ssrc0:64       <exec >exec,scc
+s_xor_saveexec_b64      sdst=64 ssrc0:64       <exec >exec,scc
 
 # indexed moves: the register touched is not printed
-s_movreld_b32           sdst+32 ssrc0:32  <m0 fixed
-s_movreld_b64           sdst+64 ssrc0:64  <m0 fixed
-s_movrels_b32           sdst=32 ssrc0:32  <m0 fixed
-s_movrels_b64           sdst=64 ssrc0:64  <m0 fixed
-s_set_gpr_idx_idx       ssrc0:32          <m0,mode >m0,mode,vskip fixed
+s_movreld_b32           sdst+32 ssrc0:32       <m0 fixed
+s_movreld_b64           sdst+64 ssrc0:64       <m0 fixed
+s_movrels_b32           sdst=32 ssrc0:32/sreg  <m0 fixed
+s_movrels_b64           sdst=64 ssrc0:64/sreg  <m0 fixed
+s_set_gpr_idx_idx       ssrc0:32               <m0,mode >m0,mode,vskip fixed
 
 # moves
-s_abs_i32               sdst=32 ssrc0:32  >scc
-s_cmov_b32              sdst+32 ssrc0:32  <scc
-s_cmov_b64              sdst+64 ssrc0:64  <scc
+s_abs_i32               sdst=32 ssrc0:32       >scc
+s_cmov_b32              sdst+32 ssrc0:32       <scc
+s_cmov_b64              sdst+64 ssrc0:64       <scc
 s_mov_b32               sdst=32 ssrc0:32
 s_mov_b64               sdst=64 ssrc0:64
 s_sext_i32_i16          sdst=32 ssrc0:32
 s_sext_i32_i8           sdst=32 ssrc0:32
 
 # bits
-s_bcnt0_i32_b32         sdst=32 ssrc0:32  >scc
-s_bcnt0_i32_b64         sdst=32 ssrc0:64  >scc
-s_bcnt1_i32_b32         sdst=32 ssrc0:32  >scc
-s_bcnt1_i32_b64         sdst=32 ssrc0:64  >scc
+s_bcnt0_i32_b32         sdst=32 ssrc0:32       >scc
+s_bcnt0_i32_b64         sdst=32 ssrc0:64       >scc
+s_bcnt1_i32_b32         sdst=32 ssrc0:32       >scc
+s_bcnt1_i32_b64         sdst=32 ssrc0:64       >scc
 s_bitreplicate_b64_b32  sdst=64 ssrc0:32
 s_bitset0_b32           sdst+32 ssrc0:32
 s_bitset0_b64           sdst+64 ssrc0:32
@@ -133,43 +133,43 @@ s_flbit_i32             sdst=32 ssrc0:32
 s_flbit_i32_b32         sdst=32 ssrc0:32
 s_flbit_i32_b64         sdst=32 ssrc0:64
 s_flbit_i32_i64         sdst=32 ssrc0:64
-s_not_b32               sdst=32 ssrc0:32  >scc
-s_not_b64               sdst=64 ssrc0:64  >scc
-s_quadmask_b32          sdst=32 ssrc0:32  >scc
-s_quadmask_b64          sdst=64 ssrc0:64  >scc
-s_wqm_b32               sdst=32 ssrc0:32  >scc
-s_wqm_b64               sdst=64 ssrc0:64  >scc
+s_not_b32               sdst=32 ssrc0:32       >scc
+s_not_b64               sdst=64 ssrc0:64       >scc
+s_quadmask_b32          sdst=32 ssrc0:32       >scc
+s_quadmask_b64          sdst=64 ssrc0:64       >scc
+s_wqm_b32               sdst=32 ssrc0:32       >scc
+s_wqm_b64               sdst=64 ssrc0:64       >scc
 """
 
 _SOPK = """
 # moves and arithmetic
 s_movk_i32          sdst=32 simm16:0
-s_cmovk_i32         sdst+32 simm16:0                     <scc
-s_addk_i32          sdst+32 simm16:0                     >scc
+s_cmovk_i32         sdst+32 simm16:0   <scc
+s_addk_i32          sdst+32 simm16:0   >scc
 s_mulk_i32          sdst+32 simm16:0
 
 # compares
-s_cmpk_eq_i32       ssrc0:32 simm16:0                    >scc
-s_cmpk_lg_i32       ssrc0:32 simm16:0                    >scc
-s_cmpk_gt_i32       ssrc0:32 simm16:0                    >scc
-s_cmpk_ge_i32       ssrc0:32 simm16:0                    >scc
-s_cmpk_lt_i32       ssrc0:32 simm16:0                    >scc
-s_cmpk_le_i32       ssrc0:32 simm16:0                    >scc
-s_cmpk_eq_u32       ssrc0:32 simm16:0                    >scc
-s_cmpk_lg_u32       ssrc0:32 simm16:0                    >scc
-s_cmpk_gt_u32       ssrc0:32 simm16:0                    >scc
-s_cmpk_ge_u32       ssrc0:32 simm16:0                    >scc
-s_cmpk_lt_u32       ssrc0:32 simm16:0                    >scc
-s_cmpk_le_u32       ssrc0:32 simm16:0                    >scc
+s_cmpk_eq_i32       ssrc0:32 simm16:0  >scc
+s_cmpk_lg_i32       ssrc0:32 simm16:0  >scc
+s_cmpk_gt_i32       ssrc0:32 simm16:0  >scc
+s_cmpk_ge_i32       ssrc0:32 simm16:0  >scc
+s_cmpk_lt_i32       ssrc0:32 simm16:0  >scc
+s_cmpk_le_i32       ssrc0:32 simm16:0  >scc
+s_cmpk_eq_u32       ssrc0:32 simm16:0  >scc
+s_cmpk_lg_u32       ssrc0:32 simm16:0  >scc
+s_cmpk_gt_u32       ssrc0:32 simm16:0  >scc
+s_cmpk_ge_u32       ssrc0:32 simm16:0  >scc
+s_cmpk_lt_u32       ssrc0:32 simm16:0  >scc
+s_cmpk_le_u32       ssrc0:32 simm16:0  >scc
 
 # hardware registers: which one, and which bits, the operand says
-s_getreg_b32        sdst=32 hwreg:0                      <mode,vskip,hwreg fixed
-s_setreg_b32        hwreg:0 ssrc0:32                     <mode,vskip,hwreg >mode,vskip,hwreg fixed
-s_setreg_imm32_b32  hwreg:0 imm32:0                      <mode,vskip,hwreg >mode,vskip,hwreg fixed
+s_getreg_b32        sdst=32 hwreg:0    <mode,vskip,hwreg fixed
+s_setreg_b32        hwreg:0 ssrc0:32   <mode,vskip,hwreg >mode,vskip,hwreg fixed
+s_setreg_imm32_b32  hwreg:0 imm32:0    <mode,vskip,hwreg >mode,vskip,hwreg fixed
 
 # control flow
-s_call_b64          sdst=64 simm16:0                     jump fixed
-s_cbranch_i_fork    ssrc0:64 simm16:0                    <exec >exec jump fixed
+s_call_b64          sdst=64 simm16:0   jump fixed
+s_cbranch_i_fork    ssrc0:64 simm16:0  <exec >exec jump fixed
 """
 
 _SOPC = """
@@ -241,7 +241,7 @@ s_ttracedata                          other <m0 fixed
 
 # indexed register mode
 s_set_gpr_idx_off                     other <mode >mode,vskip fixed
-s_set_gpr_idx_mode          simm16:0  other <mode >mode,vskip fixed
+s_set_gpr_idx_mode          simm16:0  other <m0,mode >m0,mode,vskip fixed  # sets M0[15:12]
 """
 
 

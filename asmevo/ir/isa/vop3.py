@@ -127,7 +127,7 @@ v_min3_i32              vdst=32 src0:32 src1:32 src2:32
 v_min3_u32              vdst=32 src0:32 src1:32 src2:32
 v_mul_hi_i32            vdst=32 src0:32 src1:32
 v_mul_hi_u32            vdst=32 src0:32 src1:32
-v_mul_lo_i32            vdst=32 src0:32 src1:32
+v_mul_lo_i32            vdst=32 src0:32 src1:32                  alias v_mul_lo_u32
 v_mul_lo_u32            vdst=32 src0:32 src1:32
 v_sub_i32               vdst=32 src0:32 src1:32
 v_xad_u32               vdst=32 src0:32 src1:32 src2:32
@@ -135,68 +135,68 @@ v_xad_u32               vdst=32 src0:32 src1:32 src2:32
 
 _GFX950 = """
 # conversions and packing
-v_cvt_pk_bf16_f32                vdst=32 src0:32 src1:32             <mode
-v_cvt_pk_f16_f32                 vdst=32 src0:32 src1:32             <mode
-v_cvt_scalef32_2xpk16_bf6_f32    vdst=192 src0:512 src1:512 src2:32  <mode
-v_cvt_scalef32_2xpk16_fp6_f32    vdst=192 src0:512 src1:512 src2:32  <mode
-v_cvt_scalef32_f16_bf8           vdst+32 src0:32 src1:32             <mode partial
-v_cvt_scalef32_f16_fp8           vdst+32 src0:32 src1:32             <mode partial
-v_cvt_scalef32_f32_bf8           vdst=32 src0:32 src1:32             <mode
-v_cvt_scalef32_f32_fp8           vdst=32 src0:32 src1:32             <mode
-v_cvt_scalef32_pk32_bf16_bf6     vdst=512 src0:192 src1:32           <mode
-v_cvt_scalef32_pk32_bf16_fp6     vdst=512 src0:192 src1:32           <mode
-v_cvt_scalef32_pk32_bf6_bf16     vdst=192 src0:512 src1:32           <mode
-v_cvt_scalef32_pk32_bf6_f16      vdst=192 src0:512 src1:32           <mode
-v_cvt_scalef32_pk32_f16_bf6      vdst=512 src0:192 src1:32           <mode
-v_cvt_scalef32_pk32_f16_fp6      vdst=512 src0:192 src1:32           <mode
-v_cvt_scalef32_pk32_f32_bf6      vdst=1024 src0:192 src1:32          <mode
-v_cvt_scalef32_pk32_f32_fp6      vdst=1024 src0:192 src1:32          <mode
-v_cvt_scalef32_pk32_fp6_bf16     vdst=192 src0:512 src1:32           <mode
-v_cvt_scalef32_pk32_fp6_f16      vdst=192 src0:512 src1:32           <mode
-v_cvt_scalef32_pk_bf16_bf8       vdst=32 src0:32 src1:32             <mode
-v_cvt_scalef32_pk_bf16_fp4       vdst=32 src0:32 src1:32             <mode
-v_cvt_scalef32_pk_bf16_fp8       vdst=32 src0:32 src1:32             <mode
-v_cvt_scalef32_pk_bf8_bf16       vdst+32 src0:32 src1:32             <mode partial
-v_cvt_scalef32_pk_bf8_f16        vdst+32 src0:32 src1:32             <mode partial
-v_cvt_scalef32_pk_bf8_f32        vdst+32 src0:32 src1:32 src2:32     <mode partial
-v_cvt_scalef32_pk_f16_bf8        vdst=32 src0:32 src1:32             <mode
-v_cvt_scalef32_pk_f16_fp4        vdst=32 src0:32 src1:32             <mode
-v_cvt_scalef32_pk_f16_fp8        vdst=32 src0:32 src1:32             <mode
-v_cvt_scalef32_pk_f32_bf8        vdst=64 src0:32 src1:32             <mode
-v_cvt_scalef32_pk_f32_fp4        vdst=64 src0:32 src1:32             <mode
-v_cvt_scalef32_pk_f32_fp8        vdst=64 src0:32 src1:32             <mode
-v_cvt_scalef32_pk_fp4_bf16       vdst+32 src0:32 src1:32             <mode partial
-v_cvt_scalef32_pk_fp4_f16        vdst+32 src0:32 src1:32             <mode partial
-v_cvt_scalef32_pk_fp4_f32        vdst+32 src0:32 src1:32 src2:32     <mode partial
-v_cvt_scalef32_pk_fp8_bf16       vdst+32 src0:32 src1:32             <mode partial
-v_cvt_scalef32_pk_fp8_f16        vdst+32 src0:32 src1:32             <mode partial
-v_cvt_scalef32_pk_fp8_f32        vdst+32 src0:32 src1:32 src2:32     <mode partial
-v_cvt_scalef32_sr_bf8_bf16       vdst+32 src0:32 src1:32 src2:32     <mode partial
-v_cvt_scalef32_sr_bf8_f16        vdst+32 src0:32 src1:32 src2:32     <mode partial
-v_cvt_scalef32_sr_bf8_f32        vdst+32 src0:32 src1:32 src2:32     <mode partial
-v_cvt_scalef32_sr_fp8_bf16       vdst+32 src0:32 src1:32 src2:32     <mode partial
-v_cvt_scalef32_sr_fp8_f16        vdst+32 src0:32 src1:32 src2:32     <mode partial
-v_cvt_scalef32_sr_fp8_f32        vdst+32 src0:32 src1:32 src2:32     <mode partial
-v_cvt_scalef32_sr_pk32_bf6_bf16  vdst=192 src0:512 src1:32 src2:32   <mode
-v_cvt_scalef32_sr_pk32_bf6_f16   vdst=192 src0:512 src1:32 src2:32   <mode
-v_cvt_scalef32_sr_pk32_bf6_f32   vdst=192 src0:1024 src1:32 src2:32  <mode
-v_cvt_scalef32_sr_pk32_fp6_bf16  vdst=192 src0:512 src1:32 src2:32   <mode
-v_cvt_scalef32_sr_pk32_fp6_f16   vdst=192 src0:512 src1:32 src2:32   <mode
-v_cvt_scalef32_sr_pk32_fp6_f32   vdst=192 src0:1024 src1:32 src2:32  <mode
-v_cvt_scalef32_sr_pk_fp4_bf16    vdst+32 src0:32 src1:32 src2:32     <mode partial
-v_cvt_scalef32_sr_pk_fp4_f16     vdst+32 src0:32 src1:32 src2:32     <mode partial
-v_cvt_scalef32_sr_pk_fp4_f32     vdst+32 src0:64 src1:32 src2:32     <mode partial
-v_cvt_sr_bf16_f32                vdst+32 src0:32 src1:32             <mode partial
-v_cvt_sr_f16_f32                 vdst+32 src0:32 src1:32             <mode partial
+v_cvt_pk_bf16_f32                vdst=32 src0:32 src1:32               <mode
+v_cvt_pk_f16_f32                 vdst=32 src0:32 src1:32               <mode
+v_cvt_scalef32_2xpk16_bf6_f32    vdst=192 src0:512 src1:512 src2:32    <mode
+v_cvt_scalef32_2xpk16_fp6_f32    vdst=192 src0:512 src1:512 src2:32    <mode
+v_cvt_scalef32_f16_bf8           vdst+32 src0:32 src1:32               <mode partial
+v_cvt_scalef32_f16_fp8           vdst+32 src0:32 src1:32               <mode partial
+v_cvt_scalef32_f32_bf8           vdst=32 src0:32 src1:32               <mode
+v_cvt_scalef32_f32_fp8           vdst=32 src0:32 src1:32               <mode
+v_cvt_scalef32_pk32_bf16_bf6     vdst=512 src0:192 src1:32             <mode
+v_cvt_scalef32_pk32_bf16_fp6     vdst=512 src0:192 src1:32             <mode
+v_cvt_scalef32_pk32_bf6_bf16     vdst=192 src0:512 src1:32             <mode
+v_cvt_scalef32_pk32_bf6_f16      vdst=192 src0:512 src1:32             <mode
+v_cvt_scalef32_pk32_f16_bf6      vdst=512 src0:192 src1:32             <mode
+v_cvt_scalef32_pk32_f16_fp6      vdst=512 src0:192 src1:32             <mode
+v_cvt_scalef32_pk32_f32_bf6      vdst=1024 src0:192 src1:32            <mode
+v_cvt_scalef32_pk32_f32_fp6      vdst=1024 src0:192 src1:32            <mode
+v_cvt_scalef32_pk32_fp6_bf16     vdst=192 src0:512 src1:32             <mode
+v_cvt_scalef32_pk32_fp6_f16      vdst=192 src0:512 src1:32             <mode
+v_cvt_scalef32_pk_bf16_bf8       vdst=32 src0:32 src1:32               <mode
+v_cvt_scalef32_pk_bf16_fp4       vdst=32 src0:32 src1:32               <mode
+v_cvt_scalef32_pk_bf16_fp8       vdst=32 src0:32 src1:32               <mode
+v_cvt_scalef32_pk_bf8_bf16       vdst+32 src0:32 src1:32               <mode partial
+v_cvt_scalef32_pk_bf8_f16        vdst+32 src0:32 src1:32               <mode partial
+v_cvt_scalef32_pk_bf8_f32        vdst+32 src0:32 src1:32 src2:32       <mode partial
+v_cvt_scalef32_pk_f16_bf8        vdst=32 src0:32 src1:32               <mode
+v_cvt_scalef32_pk_f16_fp4        vdst=32 src0:32 src1:32               <mode
+v_cvt_scalef32_pk_f16_fp8        vdst=32 src0:32 src1:32               <mode
+v_cvt_scalef32_pk_f32_bf8        vdst=64 src0:32 src1:32               <mode
+v_cvt_scalef32_pk_f32_fp4        vdst=64 src0:32 src1:32               <mode
+v_cvt_scalef32_pk_f32_fp8        vdst=64 src0:32 src1:32               <mode
+v_cvt_scalef32_pk_fp4_bf16       vdst+32 src0:32 src1:32               <mode partial
+v_cvt_scalef32_pk_fp4_f16        vdst+32 src0:32 src1:32               <mode partial
+v_cvt_scalef32_pk_fp4_f32        vdst+32 src0:32 src1:32 src2:32       <mode partial
+v_cvt_scalef32_pk_fp8_bf16       vdst+32 src0:32 src1:32               <mode partial
+v_cvt_scalef32_pk_fp8_f16        vdst+32 src0:32 src1:32               <mode partial
+v_cvt_scalef32_pk_fp8_f32        vdst+32 src0:32 src1:32 src2:32       <mode partial
+v_cvt_scalef32_sr_bf8_bf16       vdst+32 src0:32 src1:32 src2:32       <mode partial
+v_cvt_scalef32_sr_bf8_f16        vdst+32 src0:32 src1:32 src2:32       <mode partial
+v_cvt_scalef32_sr_bf8_f32        vdst+32 src0:32 src1:32 src2:32       <mode partial
+v_cvt_scalef32_sr_fp8_bf16       vdst+32 src0:32 src1:32 src2:32       <mode partial
+v_cvt_scalef32_sr_fp8_f16        vdst+32 src0:32 src1:32 src2:32       <mode partial
+v_cvt_scalef32_sr_fp8_f32        vdst+32 src0:32 src1:32 src2:32       <mode partial
+v_cvt_scalef32_sr_pk32_bf6_bf16  vdst=192 src0:512 src1:32 src2:32     <mode
+v_cvt_scalef32_sr_pk32_bf6_f16   vdst=192 src0:512 src1:32 src2:32     <mode
+v_cvt_scalef32_sr_pk32_bf6_f32   vdst=192 src0:1024 src1:32 src2:32    <mode
+v_cvt_scalef32_sr_pk32_fp6_bf16  vdst=192 src0:512 src1:32 src2:32     <mode
+v_cvt_scalef32_sr_pk32_fp6_f16   vdst=192 src0:512 src1:32 src2:32     <mode
+v_cvt_scalef32_sr_pk32_fp6_f32   vdst=192 src0:1024 src1:32 src2:32    <mode
+v_cvt_scalef32_sr_pk_fp4_bf16    vdst+32 src0:32 src1:32 src2:32       <mode partial
+v_cvt_scalef32_sr_pk_fp4_f16     vdst+32 src0:32 src1:32 src2:32       <mode partial
+v_cvt_scalef32_sr_pk_fp4_f32     vdst+32 src0:64/vgpr src1:32 src2:32  <mode partial
+v_cvt_sr_bf16_f32                vdst+32 src0:32 src1:32               <mode partial
+v_cvt_sr_f16_f32                 vdst+32 src0:32 src1:32               <mode partial
 
 # float, 32 and 64 bits
-v_maximum3_f32                   vdst=32 src0:32 src1:32 src2:32     <mode
-v_minimum3_f32                   vdst=32 src0:32 src1:32 src2:32     <mode
+v_maximum3_f32                   vdst=32 src0:32 src1:32 src2:32       <mode
+v_minimum3_f32                   vdst=32 src0:32 src1:32 src2:32       <mode
 
 # bits and shifts
-v_ashr_pk_i8_i32                 vdst+32 src0:32 src1:32 src2:32     partial
-v_ashr_pk_u8_i32                 vdst+32 src0:32 src1:32 src2:32     partial
-v_bitop3_b16                     vdst+32 src0:32 src1:32 src2:32     partial
+v_ashr_pk_i8_i32                 vdst+32 src0:32 src1:32 src2:32       partial
+v_ashr_pk_u8_i32                 vdst+32 src0:32 src1:32 src2:32       partial
+v_bitop3_b16                     vdst+32 src0:32 src1:32 src2:32       partial
 v_bitop3_b32                     vdst=32 src0:32 src1:32 src2:32
 """
 

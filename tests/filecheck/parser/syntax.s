@@ -31,4 +31,6 @@ over two lines */ v_add_u32_e32 v0, s4, v0
 	.section .rodata,"a",@progbits
 	.amdhsa_kernel the_kernel
 		.amdhsa_next_free_vgpr 4
+		.amdhsa_next_free_sgpr 8
+		.amdhsa_accum_offset 4
 	.end_amdhsa_kernel

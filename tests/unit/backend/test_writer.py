@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import io
 import struct
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
-from elftools.elf.elffile import ELFFile
 
 from asmevo.backend.validate import validate
 from asmevo.backend.writer import rebuild
@@ -17,7 +14,7 @@ from asmevo.frontend.line import parse_line
 from asmevo.frontend.recover import recover
 from asmevo.ir.instruction import Immediate, Instruction, WaitCounts
 from asmevo.ir.kernel import Kernel
-from code_objects import Function, make_object
+from code_objects import Function, check_structure, make_object
 from support import EXAMPLES, SHIPPED
 
 NOP = "s_nop 0"
@@ -60,26 +57,6 @@ def texts_of(obj: CodeObject, name: str | None = None) -> list[str]:
 
 def code_of(caught: pytest.ExceptionInfo[DiagnosticError]) -> str:
     return caught.value.diagnostics[0].code
-
-
-def check_structure(data: bytes) -> None:
-    """What a loader relies on: pyelftools reads all of it, and segments neither overlap nor end behind the file."""
-    elf = ELFFile(io.BytesIO(data))
-    loads = sorted((s["p_vaddr"], s) for s in elf.iter_segments() if s["p_type"] == "PT_LOAD")
-    for (_, segment), (following, _) in pairwise(loads):
-        assert segment["p_vaddr"] + segment["p_memsz"] <= following
-    for _, segment in loads:
-        assert segment["p_offset"] % 4096 == segment["p_vaddr"] % 4096
-        assert segment["p_offset"] + segment["p_filesz"] <= len(data)
-    sections = {section.name: section for section in elf.iter_sections()}
-    dynamic = {entry.entry.d_tag: entry.entry.d_val for entry in sections[".dynamic"].iter_tags()}
-    assert dynamic["DT_SYMTAB"] == sections[".dynsym"]["sh_addr"]
-    assert dynamic["DT_STRTAB"] == sections[".dynstr"]["sh_addr"]
-    for table in (".dynsym", ".symtab"):
-        for symbol in sections[table].iter_symbols():
-            if isinstance(symbol["st_shndx"], int):
-                home = elf.get_section(symbol["st_shndx"])
-                assert home["sh_addr"] <= symbol["st_value"] <= home["sh_addr"] + home["sh_size"]
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -243,7 +220,7 @@ def test_what_cannot_be_written_is_refused() -> None:
     kernel = recover(obj)
     assert kernel.metadata is not None
     changed = {
-        "E0615": replace(kernel, metadata=replace(kernel.metadata, vgpr_count=99)),
+        "E0615": replace(kernel, metadata=replace(kernel.metadata, wavefront_size=32)),
         "E0109": replace(kernel, name="other"),
         "E0603": change(kernel, "s_endpgm", Instruction("s_bogus")),
         "E0610": replace(kernel, blocks=(*kernel.blocks, replace(kernel.blocks[0], offset=None))),

@@ -23,6 +23,8 @@ over two lines */ v_add_u32_e32 v0, s4, v0
 \t.ascii "; not a comment"
 \t.amdhsa_kernel my_kernel
 \t\t.amdhsa_next_free_vgpr max(1, 2)
+\t\t.amdhsa_next_free_sgpr 8
+\t\t.amdhsa_accum_offset 4
 \t.end_amdhsa_kernel
 \t.text
 \t.set my_kernel.num_vgpr, 1
@@ -90,7 +92,7 @@ def test_data_in_code_freezes_its_block() -> None:
         ("k:\n s_branch nowhere\n", "E0133", 2, 2),
         ("k:\n s_nop 0\nk:\n s_endpgm\n", "E0132", 3, 1),
         ("; nothing\n", "E0134", 0, 0),
-        (" s_endpgm\n.amdhsa_kernel k\n", "E0136", 0, 0),
+        (" s_endpgm\n.amdhsa_kernel k\n", "E0136", 2, 1),
         (".section .rodata\n s_nop 0\n", "E0131", 2, 2),
         ("k:\n  s_nop 0\n  foo:\tv_mvo_b32 v1, v2 ; hi\n", "E0122", 3, 8),
         ("!", "E0121", 1, 1),

@@ -1,158 +1,130 @@
-"""Every table line against LLVM's assembler: the shape it gives is accepted, one with a register a dword too wide is not."""
+"""Every table line against LLVM: names, forms, printed spelling, cache bits, and what goes in every operand's place."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from asmevo.backend.assembler import assemble
 from asmevo.frontend.disassembler import disassemble
 from asmevo.frontend.line import parse_line
-from asmevo.frontend.llvm import assemble_object
 from asmevo.ir.instruction import Register
-from asmevo.ir.isa import definitions, permitted_bits
-from asmevo.ir.isa.model import Access, Family, OpcodeDef
+from asmevo.ir.isa import canonical, lookup, permitted_bits
+from asmevo.ir.isa.model import Encoding, OpcodeDef
+from tools.isa import llvm_shapes
+from tools.isa.differences import Difference, load_entries, settle
+from tools.isa.forms import all_forms, forms
+from tools.isa.probe import candidates, refused
 
 TARGETS = ("gfx90a", "gfx942", "gfx950")
-SCALAR_NAMES = {"sdst", "ssrc0", "ssrc1", "sdata", "sbase", "soffset", "srsrc", "saddr"}
-LANE_SELECTS = {"v_readlane_b32": ("src1",), "v_writelane_b32": ("src0", "src1")}
-WORDS = {"hwreg": "hwreg(HW_REG_MODE)", "gpr_idx": "gpr_idx(SRC0)", "imm32": "0x1234"}
-MANY_ENCODINGS = {Family.VOP1, Family.VOP2, Family.VOPC}
-# Spellings of gfx90a that the assembler takes for an instruction of another shape on later chips.
-REUSED_SPELLINGS = {"v_mfma_f32_32x32x4bf16"}
-# The assembler takes any width here (more data registers than a wave sync reads), so a wrong one proves nothing.
-LAX = ("ds_gws_",)
+SAMPLE = 60
+"""Of so many forms one has its operands probed; `make isa-check` and the slow test probe all."""
 
 
-def file_of(definition: OpcodeDef, index: int) -> str:
-    """The register file that an operand of the definition is written with here."""
-    name, mnemonic = definition.operands[index].name, definition.mnemonic
-    if name in SCALAR_NAMES or name in LANE_SELECTS.get(mnemonic, ()):
-        return "s"
-    if definition.family is Family.VOP2 and name == "src2" and definition.operands[index].bits == 64:
-        return "s"
-    accumulation = {"v_accvgpr_mov_b32": ("vdst", "src0"), "v_accvgpr_read_b32": ("src0",), "v_accvgpr_write_b32": ("vdst",)}
-    return "a" if name in accumulation.get(mnemonic, ()) else "v"
+def get(mnemonic: str) -> OpcodeDef:
+    found = lookup(mnemonic)
+    assert found is not None
+    return found
 
 
-def register(file: str, count: int, position: int) -> str:
-    """A register tuple that satisfies every alignment rule and overlaps no other operand's."""
-    if count == 1:
-        return f"{file}{(3 if file == 's' else 240) + position}"
-    first = 16 + 16 * position if file == "s" else 32 * position
-    return f"{file}[{first}:{first + count - 1}]"
-
-
-def operand(definition: OpcodeDef, index: int, bits: int) -> str:
-    spec = definition.operands[index]
-    if definition.family in (Family.GLOBAL, Family.SCRATCH) and spec.name == "saddr":
-        return "off"
-    if definition.mnemonic.startswith("v_cmpx") and spec.name == "sdst" and bits == 64:
-        return "vcc"
-    if spec.bits == 0:
-        return WORDS.get(spec.name, "1")
-    # v_writelane takes one SGPR only: value and lane are then the same.
-    return register(file_of(definition, index), bits // 32, 1 if definition.mnemonic == "v_writelane_b32" else index)
-
-
-def modifiers(definition: OpcodeDef, target: str) -> str:
-    words: list[str] = []
-    if definition.family in (Family.MUBUF, Family.MTBUF) and any(spec.name == "vaddr" for spec in definition.operands):
-        words.append("offen")
-    if definition.access is Access.ATOMIC_RETURN and definition.family is not Family.DS:
-        words.append("glc" if target == "gfx90a" or definition.family is Family.SMEM else "sc0")
-    if definition.family is Family.MUBUF and "m0-lds" in {flag.value for flag in definition.flags}:
-        words.append("lds")
-    if definition.mnemonic.startswith("ds_gws_"):
-        words.append("gds")
-    return "".join(f" {word}" for word in words)
-
-
-def line(definition: OpcodeDef, target: str, wrong: int | None = None) -> str:
-    """The definition as an instruction; operand `wrong` a dword wider than it says."""
-    operands = [operand(definition, index, spec.bits + 32 * (index == wrong)) for index, spec in enumerate(definition.operands)]
-    return f"{definition.mnemonic} {', '.join(operands)}{modifiers(definition, target)}"
-
-
-def forms(definition: OpcodeDef, target: str) -> Iterator[str]:
-    """The definition in every encoding that it may have."""
-    plain = line(definition, target)
-    name, _, operands = plain.partition(" ")
-    # e32 and the forms made from it print `vcc` where e64 has a pair.
-    narrow = re.sub(r"\bs\[\d+:\d+\]", "vcc", operands)
-    yield plain
-    if definition.family not in MANY_ENCODINGS:
-        return
-    yield f"{name}_e64 {operands}"
-    yield f"{name}_e32 {narrow}"
-    yield f"{name} {narrow} row_newbcast:0 row_mask:0xe"
-    yield f"{name} {narrow} quad_perm:[0,0,0,0] row_mask:0xe"
-    yield f"{name} {narrow} dst_sel:DWORD src0_sel:WORD_1 src1_sel:DWORD"
-    yield f"{name} {narrow} dst_sel:DWORD src0_sel:WORD_1"
-    yield f"{name} {narrow} src0_sel:WORD_1 src1_sel:DWORD"
-
-
-def refused(lines: list[str], target: str) -> dict[int, str]:
-    """Number of each refused line, with the assembler's message."""
-    return {error.line - 1: error.message for error in assemble_object("\n".join(lines) + "\n", target).errors}
+def unsettled(found: list[Difference]) -> list[str]:
+    return [str(difference) for difference in settle(found, load_entries(), ()).open]
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_every_shape_assembles(target: str) -> None:
-    lines = [line(d, target) for found in definitions().values() for d in found if target in d.targets]
-    errors = refused(lines, target)
-    assert {lines[number]: message for number, message in errors.items()} == {}
+def test_the_tables_have_exactly_the_names_that_the_assembler_accepts(target: str) -> None:
+    assert unsettled(list(llvm_shapes.name_differences(target))) == []
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_register_one_dword_too_wide_is_refused(target: str) -> None:
-    lines = [
-        line(definition, target, wrong=index)
-        for found in definitions().values()
-        for definition in found
-        if target in definition.targets and not definition.mnemonic.startswith(LAX)
-        for index, spec in enumerate(definition.operands)
-        if spec.bits and spec.name != "saddr" and spec.bits + 32 not in permitted_bits(definition, index)
-    ]
-    errors = refused(lines, target)
-    assert [text for number, text in enumerate(lines) if number not in errors] == []
+def test_every_form_assembles(target: str) -> None:
+    assert unsettled(list(llvm_shapes.form_differences(list(all_forms(target)), target))) == []
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_every_printed_form_finds_its_definition(target: str) -> None:
-    texts = [
-        (definition, form)
-        for found in definitions().values()
-        for definition in found
-        if target in definition.targets
-        for form in forms(definition, target)
-    ]
-    errors = refused([form for _, form in texts], target)
-    accepted = [pair for number, pair in enumerate(texts) if number not in errors]
-    suffixes: set[str] = set()
-    for (definition, form), encoding in zip(accepted, assemble([form for _, form in accepted], target), strict=True):
+def test_no_opcode_has_an_encoding_that_the_tables_lack(target: str) -> None:
+    assert list(llvm_shapes.encoding_differences(target)) == []
+
+
+def test_a_missing_encoding_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    fewer = replace(get("v_cvt_pk_f32_fp8"), encodings=frozenset({Encoding.E32}))
+    monkeypatch.setattr(llvm_shapes, "definitions", lambda: {fewer.mnemonic: (fewer,)})
+    found = {difference.mnemonic for difference in llvm_shapes.encoding_differences("gfx942")}
+    assert found == {f"{fewer.mnemonic}{suffix}" for suffix in ("_e64", "_sdwa", "_dpp")}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_cache_bits_are_those_that_the_assembler_accepts(target: str) -> None:
+    assert list(llvm_shapes.cache_bit_differences(list(all_forms(target)), target)) == []
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_operands_take_exactly_what_the_assembler_accepts(target: str) -> None:
+    chosen = list(all_forms(target))[TARGETS.index(target) :: SAMPLE]
+    assert unsettled(list(llvm_shapes.operand_differences(chosen, target, list(candidates())))) == []
+
+
+@pytest.mark.slow
+def test_all_operands_take_exactly_what_the_assembler_accepts_and_no_reason_is_stale() -> None:
+    found = [difference for target in TARGETS for difference in llvm_shapes.differences(target)]
+    result = settle(found, load_entries(), {llvm_shapes.SOURCE})
+    assert result.open == ()
+    assert result.stale == ()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_form_is_printed_as_the_tables_say_and_finds_its_definition(target: str) -> None:
+    found = list(all_forms(target))
+    wrong = refused([form.line() for form in found], target)
+    good = [form for number, form in enumerate(found) if number not in wrong]
+    for form, encoding in zip(good, assemble([form.line() for form in good], target), strict=True):
         printed = disassemble(encoding, target)[0].text
         if printed is None:
             # LLVM's disassembler refuses a v_cmpx e64 with a destination other than exec.
-            assert definition.mnemonic.startswith("v_cmpx"), form
+            assert form.definition.mnemonic.startswith("v_cmpx"), form.line()
             continue
         instruction = parse_line(printed)
-        suffixes.add(instruction.mnemonic.rpartition("_")[2])
-        # Other spellings print the common one, with the same operands.
+        wanted = canonical(form.definition.mnemonic, target)
+        assert instruction.mnemonic == wanted + form.encoding.value, (form.line(), printed)
         assert instruction.definition is not None, printed
-        assert instruction.definition.operands == definition.operands, (form, printed)
-        for index, found in enumerate(instruction.operands):
-            assert not isinstance(found, Register) or found.range.count * 32 in permitted_bits(definition, index), printed
-    assert suffixes >= {"e32", "e64", "sdwa", "dpp"}
+        shapes = [(spec.name, spec.role, spec.bits) for spec in instruction.definition.operands]
+        assert shapes == [(spec.name, spec.role, spec.bits) for spec in form.definition.operands], (form.line(), printed)
+        for index, operand in enumerate(instruction.operands):
+            if isinstance(operand, Register):
+                assert operand.range.count * 32 in permitted_bits(instruction.definition, index), printed
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_a_definition_names_exactly_the_targets_that_have_the_instruction(target: str) -> None:
-    mnemonics = list(definitions())
-    errors = refused(mnemonics, target)
-    absent = {mnemonics[number] for number, message in errors.items() if "not supported on this GPU" in message}
-    if target != "gfx90a":
-        absent |= REUSED_SPELLINGS
-    assert {mnemonic for mnemonic in mnemonics if target not in definitions()[mnemonic][0].targets} == absent
+def only(mnemonic: str, target: str = "gfx942"):
+    return next(iter(forms(get(mnemonic), target)))
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "bits"),
+    [("v_add_f64", (64, 64, 32)), ("v_add_f32", (32, 64, 32)), ("ds_read_b64", (96, 32)), ("s_and_b64", (32, 64, 64))],
+)
+def test_a_wrong_width_is_found(mnemonic: str, bits: tuple[int, ...]) -> None:
+    wrong = replace(only(mnemonic), bits=bits)
+    assert list(llvm_shapes.operand_differences([wrong], "gfx942", list(candidates())))
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "operand", "takes"),
+    [("v_readfirstlane_b32", 1, "agpr"), ("s_mov_b32", 0, "ssrc"), ("v_add_f64", 1, "vgpr"), ("ds_write_b32", 1, "vgpr")],
+)
+def test_a_wrong_class_is_found(mnemonic: str, operand: int, takes: str) -> None:
+    form = only(mnemonic)
+    specs = list(form.definition.operands)
+    specs[operand] = replace(specs[operand], takes=takes)
+    wrong = replace(form, definition=replace(form.definition, operands=tuple(specs)))
+    assert unsettled(list(llvm_shapes.operand_differences([wrong], "gfx942", list(candidates()))))
+
+
+def test_a_form_that_does_not_exist_is_found() -> None:
+    sdwa = replace(only("v_add_f64"), encoding=Encoding.SDWA)
+    assert unsettled(list(llvm_shapes.form_differences([sdwa], "gfx942")))
+
+
+def test_a_wrong_cache_bit_is_found() -> None:
+    plain = replace(get("ds_read_b32"), space=get("global_load_dword").space)
+    assert list(llvm_shapes.cache_bit_differences(list(forms(plain, "gfx942")), "gfx942"))

@@ -1,4 +1,4 @@
-"""One instruction as the cycle model sees it.
+"""One instruction as a cost model sees it: issue costs, latencies and counter events.
 
 Owns the step from opcode facts to issue costs, latencies and counter events. It must not keep machine state.
 """
@@ -9,9 +9,9 @@ import enum
 from dataclasses import dataclass
 from functools import lru_cache
 
-from asmevo.backend.timing.parameters import Chip
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Immediate, Instruction, Label, Register, WaitCounts
+from asmevo.ir.isa.chips import Chip
 from asmevo.ir.isa.hazards import Op, Rule, rules_for
 from asmevo.ir.isa.model import Counter, Flag, IssueClass, OpcodeDef, Space
 from asmevo.ir.registers import VECTOR_MASK, RegisterRange

@@ -1,4 +1,4 @@
-"""Figures of a chip that the cycle model rests on, each with where it comes from.
+"""Figures of a chip that cost models rest on, each with where it comes from.
 
 Owns numbers only. Cycles are of the shader clock, bytes are per compute unit. Sources by short name: MT4G (caps-tum/mt4g
 sample results), PYHIP (tingqli/pyhip measurements on MI308X), TGSQ (tinygrad's recorded gfx950 thread traces), RPC

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from typer.testing import CliRunner, Result
+
+from asmevo.cli.main import app
+from asmevo.frontend.codeobject import load_file
+from support import EXAMPLES
+
+SOFTMAX = EXAMPLES / "kernels" / "softmax.co"
+
+
+def run(*words: str | Path, stdin: bytes | None = None) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words], input=stdin)
+
+
+def test_disasm_and_asm_like_give_the_identical_file(tmp_path: Path) -> None:
+    text, out = tmp_path / "k.s", tmp_path / "k.co"
+    assert run("disasm", SOFTMAX, "-o", text).exit_code == 0
+    assert run("asm", text, "--like", SOFTMAX, "-o", out).exit_code == 0
+    assert out.read_bytes() == SOFTMAX.read_bytes()
+
+
+def test_asm_from_standard_input_alone(tmp_path: Path) -> None:
+    out = tmp_path / "k.co"
+    text = run("disasm", SOFTMAX, "--no-comments").stdout
+    assert ";" not in text
+    assert run("asm", "-", "-o", out, stdin=text.encode()).exit_code == 0
+    assert load_file(out).kernels[0].metadata == load_file(SOFTMAX).kernels[0].metadata
+
+
+def test_a_bad_line_is_shown_with_a_caret_and_nothing_is_written(tmp_path: Path) -> None:
+    text, out = tmp_path / "k.s", tmp_path / "k.co"
+    listing = run("disasm", SOFTMAX).stdout.replace("s_endpgm", "s_endprogram", 1)
+    text.write_text(listing)
+    for like in ([], ["--like", SOFTMAX]):
+        result = run("asm", text, *like, "-o", out)
+        assert result.exit_code == 2
+        line = listing[: listing.index("s_endprogram")].count("\n") + 1
+        assert f"{text}:{line}:2" in result.output
+        assert "^" in result.output
+    assert not out.exists()
+
+
+def test_wrong_targets_and_files_are_named(tmp_path: Path) -> None:
+    out = tmp_path / "k.co"
+    text = tmp_path / "k.s"
+    assert "E0113" in run("asm", text, "-o", out).output
+    text.write_bytes(b"\xff\xfe")
+    assert "E0113" in run("asm", text, "-o", out).output
+    run("disasm", SOFTMAX, "-o", text)
+    assert "E0112" in run("asm", text, "--target", "gfx950", "-o", out).output
+    assert "E0108" in run("asm", text, "-o", tmp_path).output
+    assert "E0109" in run("disasm", SOFTMAX, "--kernel", "none").output
