@@ -154,9 +154,13 @@ def _falls_short(kernel: Kernel, body: tuple[Instruction, ...], middle: int) -> 
             scalar_write = effects(body[first]).writes & ~VECTOR_MASK & effects(i).writes
             if scalar_write:
                 break
-            is_nop = i.mnemonic == "s_nop" and isinstance(i.operands[0], Immediate)
-            states += (i.operands[0].value & 15) + 1 if is_nop else 1
+            states += _states(i)
     return False
+
+
+def _states(i: Instruction) -> int:
+    count = i.operands[0] if i.mnemonic == "s_nop" else None
+    return (count.value & 15) + 1 if isinstance(count, Immediate) else 1
 
 
 def _needs(kernel: Kernel, first: Instruction, second: Instruction) -> int:

@@ -78,6 +78,7 @@ def test_the_shipped_kernels_give_mutants_of_every_kind():
 @pytest.mark.slow
 @pytest.mark.skipif(not CORPUS, reason="ASMEVO_CORPUS does not name a folder of production objects (ROCm/aiter, hsa)")
 def test_mutants_of_production_objects_are_caught():
+    assert CORPUS
     files = sorted(str(path) for path in Path(CORPUS).rglob("*.co"))
     random.Random(7).shuffle(files)
     made, missed, objects = Counter(), [], 0

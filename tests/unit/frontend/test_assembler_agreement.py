@@ -28,6 +28,8 @@ STRICTER = {
     "condition bit written": r"src_\w+ is read-only|is written, so it must be a register|wide, src_\w+ given",
     "wide register of a DPP form": r"_dpp is 1 register wide",
     "suffix written twice": r"unknown opcode '\w+_(?:e32|e64|sdwa|dpp)_(?:e32|e64|sdwa|dpp)'",
+    "wait counter given twice": r"counter '\w+' is given twice",
+    "two signs before a float": r"a sign stands before a sign",
     "image instruction": r"unknown opcode 'image_",
     "scalar address of an LDS load": r"global_load_\w+ takes",
 }

@@ -2,7 +2,7 @@ import pytest
 
 from asmevo.diagnostics import Severity
 from asmevo.frontend.source import parse_source
-from asmevo.verify.static_hazards import check_hazards
+from asmevo.verify.static_hazards import NewHazardFindings, check_hazards, new_hazard_findings
 
 MFMA = "v_mfma_f32_32x32x8_f16 v[0:15], v[40:41], v[42:43], v[0:15]"
 OTHER_MFMA = "v_mfma_f32_32x32x8_f16 v[64:79], v[40:41], v[42:43], v[64:79]"
@@ -79,3 +79,12 @@ def test_the_target_decides():
     text = "v_exp_f32_e32 v1, v0\nv_add_f32_e32 v2, v1, v1"
     assert errors(text, "gfx942")
     assert not errors(text, "gfx90a")
+
+
+def test_a_shortfall_that_grows_is_new():
+    text = "top:\n v_readlane_b32 s4, v0, 0\n{} buffer_load_dword v1, off, s[4:7], 0\n s_endpgm\n"
+    enough, lacking, worse = (parse_source(text.format(nop), "t.s") for nop in (" s_nop 4\n", " s_nop 2\n", " s_nop 0\n"))
+    assert new_hazard_findings(enough, enough) == NewHazardFindings((), 0)
+    assert new_hazard_findings(lacking, lacking) == NewHazardFindings((), 1)
+    assert new_hazard_findings(worse, lacking) == NewHazardFindings((), 1)
+    assert [f.missing for f in new_hazard_findings(lacking, worse).findings] == [4]

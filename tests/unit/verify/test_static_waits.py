@@ -2,7 +2,7 @@ import pytest
 
 from asmevo.diagnostics import Severity
 from asmevo.frontend.source import parse_source
-from asmevo.verify.static_waits import MISSING_WAIT, UNPUBLISHED, check_waits
+from asmevo.verify.static_waits import MISSING_WAIT, UNPUBLISHED, NewWaitFindings, check_waits, new_wait_findings
 
 
 def findings(text, severity=Severity.ERROR, code=MISSING_WAIT):
@@ -107,8 +107,9 @@ def test_an_lds_store_pending_at_a_barrier_is_told():
 def test_a_barrier_that_the_original_covered_must_stay_covered():
     covered = parse_source("top:\n ds_write_b32 v0, v1\n s_waitcnt lgkmcnt(0)\n s_barrier\n s_endpgm\n", "t.s")
     weakened = parse_source("top:\n ds_write_b32 v0, v1\n s_waitcnt lgkmcnt(1)\n s_barrier\n s_endpgm\n", "t.s")
-    assert [f.severity for f in check_waits(weakened, reference=covered)] == [Severity.ERROR]
-    assert [f.severity for f in check_waits(weakened, reference=weakened)] == [Severity.WARNING]
+    assert [f.severity for f in new_wait_findings(covered, weakened).findings] == [Severity.ERROR]
+    assert [f.severity for f in check_waits(weakened)] == [Severity.WARNING]
+    assert new_wait_findings(weakened, weakened).findings == ()
 
 
 def test_an_indexed_register_is_a_warning_that_an_edit_must_not_add():
@@ -118,5 +119,23 @@ def test_an_indexed_register_is_a_warning_that_an_edit_must_not_add():
     covered, weakened = (
         parse_source(f"top:\n{load} s_waitcnt lgkmcnt({count})\n{indexed}\n s_endpgm\n", "t.s") for count in (0, 1)
     )
-    assert check_waits(covered, reference=covered) == []
-    assert [f.severity for f in check_waits(weakened, reference=covered)] == [Severity.ERROR]
+    assert new_wait_findings(covered, covered).findings == ()
+    assert [f.severity for f in new_wait_findings(covered, weakened).findings] == [Severity.ERROR]
+
+
+def test_a_pair_that_is_known_on_one_path_is_new_on_another():
+    text = """
+        top:
+            s_cbranch_scc0 other
+            global_load_dword v1, v0, s[0:1]
+            s_cbranch_vccz join
+            s_waitcnt vmcnt({})
+            s_branch join
+        other:
+            s_nop 0
+        join:
+            v_mov_b32_e32 v2, v1
+            s_endpgm"""
+    lacking, worse = (parse_source(text.format(count), "t.s") for count in (0, 1))
+    assert new_wait_findings(lacking, lacking) == NewWaitFindings((), 1)
+    assert [f.severity for f in new_wait_findings(lacking, worse).findings] == [Severity.ERROR]
