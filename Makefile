@@ -4,12 +4,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 JOBS   ?= 2
+LLVM_CONFIG ?= llvm-config-22
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check fmt lint types imports bench clean
+.PHONY: help demo test test-slow check fmt lint types imports bench isa-check isa-docs isa-descriptors clean
 
 help: ## Print this help
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -29,12 +30,12 @@ test-slow: $(STAMP) ## Run the long tests too (set ASMEVO_CORPUS for production 
 check: lint types imports test ## Everything that CI runs
 
 fmt: $(STAMP) ## Format the code
-	$(BIN)/ruff format asmevo tests bench examples
-	$(BIN)/ruff check --fix asmevo tests bench examples
+	$(BIN)/ruff format asmevo tools tests bench examples
+	$(BIN)/ruff check --fix asmevo tools tests bench examples
 
 lint: $(STAMP) ## Format and lint checks
-	$(BIN)/ruff format --check asmevo tests bench examples
-	$(BIN)/ruff check asmevo tests bench examples
+	$(BIN)/ruff format --check asmevo tools tests bench examples
+	$(BIN)/ruff check asmevo tools tests bench examples
 
 types: $(STAMP) ## Strict type check
 	$(BIN)/pyright --pythonpath $(BIN)/python
@@ -44,6 +45,22 @@ imports: $(STAMP) ## Check that imports point one way
 
 bench: $(STAMP) ## Time the parser, emulator and passes on this machine
 	$(BIN)/python bench/run.py
+
+triage: $(STAMP) ## List every error found on production objects (set ASMEVO_CORPUS)
+	$(BIN)/python -m tools.triage
+
+isa-check: $(STAMP) ## Compare the instruction tables with every outside source (rocRoller: set ASMEVO_ROCROLLER)
+	$(BIN)/python -m pip install --quiet --editable ".[dev,isa]"
+	$(BIN)/python -m tools.isa.crosscheck
+
+isa-docs: $(STAMP) ## Write docs/isa from the instruction tables
+	$(BIN)/python -m tools.isa.pages
+
+isa-descriptors: $(STAMP) ## Read LLVM's instruction descriptors anew (needs its headers: LLVM_CONFIG=llvm-config-22)
+	mkdir -p build
+	$(CXX) -std=c++17 tools/isa/llvm_descriptors.cpp -o build/llvm_descriptors \
+	  $$($(LLVM_CONFIG) --cxxflags --ldflags --libs) -Wl,-rpath,$$($(LLVM_CONFIG) --libdir)
+	$(BIN)/python -m tools.isa.descriptors build/llvm_descriptors
 
 clean: ## Remove what make built
 	rm -rf $(VENV) build .pytest_cache .ruff_cache

@@ -12,23 +12,35 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from asmevo.frontend.llvm import assemble_object
-from asmevo.ir.isa.operands import Constants, OperandClass, alignment, operand_class, same_file
-from asmevo.ir.registers import RegisterFile
+from asmevo.ir.isa.operands import Constants, OperandClass, operand_class, same_file, takes_register
+from asmevo.ir.registers import (
+    AGPR0,
+    EXEC,
+    EXECZ,
+    FLAT_SCRATCH,
+    M0,
+    SCC,
+    TTMP,
+    VCC,
+    VCCZ,
+    VGPR0,
+    XNACK_MASK,
+    RegisterFile,
+    RegisterRange,
+)
 from tools.isa.forms import Form, printed
 
 # Complaints about the instruction as a whole, not about this operand: they leave the question open.
 _ELSEWHERE = re.compile("constant bus|only one unique literal|must not partially overlap|wrong register tuple size")
 _LINES_A_MODULE = 50_000
-_READ_ONLY = ("src_scc", "src_vccz", "src_execz", "src_shared_base", "src_private_limit", "src_pops_exiting_wave_id")
-_PAIRS = ("vcc", "exec", "flat_scratch", "xnack_mask")
 _COUNTS = (1, 2, 3, 4, 5, 6, 8, 16, 32)
 
 
 class Kind(enum.Enum):
     """What a candidate is."""
 
-    TUPLE = "register tuple"
-    NAMED = "scalar register with a name"
+    REGISTER = "register"
+    APERTURE = "read-only source with a name"
     INTEGER = "integer inline constant"
     FLOAT = "float inline constant"
     LITERAL = "literal"
@@ -36,14 +48,11 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A text to try in an operand's place; `count` and `first` of a tuple or named register, its file, its base name."""
+    """A text to try in an operand's place, and the register that it names."""
 
     text: str
     kind: Kind
-    count: int = 0
-    first: int = 0
-    file: RegisterFile | None = None
-    name: str = ""
+    place: RegisterRange | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,28 +69,30 @@ class Answer:
 
 def candidates() -> Iterator[Candidate]:
     """All texts that are tried in every place."""
-    for file in (RegisterFile.VGPR, RegisterFile.AGPR, RegisterFile.SGPR):
-        counts = [count for count in _COUNTS if count <= 16 or file is not RegisterFile.SGPR]
+    for base, counts, starts in (
+        (VGPR0, _COUNTS, (64, 65)),
+        (AGPR0, _COUNTS, (64, 65)),
+        (0, tuple(count for count in _COUNTS if count <= 16), (64, 65, 66)),
+        (TTMP, (1, 2, 4, 8, 16), (0,)),
+    ):
         for count in counts:
-            for first in (64, 65, 66) if file is RegisterFile.SGPR else (64, 65):
-                yield _tuple(file.value, count, first, file, "")
-    for count in (1, 2, 4, 8, 16):
-        yield _tuple("ttmp", count, 0, None, "ttmp")
-    for name in _PAIRS:
-        yield Candidate(name, Kind.NAMED, 2, 0, None, name)
-        yield Candidate(f"{name}_lo", Kind.NAMED, 1, 0, None, name)
-    yield Candidate("m0", Kind.NAMED, 1, 0, None, "m0")
-    for name in _READ_ONLY:
-        yield Candidate(name, Kind.NAMED, 0, 0, None, "source")
+            for start in starts:
+                yield _register(RegisterRange(base + start, count))
+    for unit in (VCC, EXEC, FLAT_SCRATCH, XNACK_MASK):
+        yield _register(RegisterRange(unit, 2))
+        yield _register(RegisterRange(unit))
+    for unit in (M0, SCC, VCCZ, EXECZ):
+        yield _register(RegisterRange(unit))
+    for text in ("src_shared_base", "src_private_limit", "src_pops_exiting_wave_id"):
+        yield Candidate(text, Kind.APERTURE)
     for text in ("0", "64", "-16"):
         yield Candidate(text, Kind.INTEGER)
     yield Candidate("1.0", Kind.FLOAT)
     yield Candidate("0x3ff", Kind.LITERAL)
 
 
-def _tuple(letter: str, count: int, first: int, file: RegisterFile | None, name: str) -> Candidate:
-    text = f"{letter}{first}" if count == 1 else f"{letter}[{first}:{first + count - 1}]"
-    return Candidate(text, Kind.NAMED if name else Kind.TUPLE, count, first, file, name)
+def _register(place: RegisterRange) -> Candidate:
+    return Candidate(str(place), Kind.REGISTER, place)
 
 
 def expected(form: Form, index: int, candidate: Candidate) -> bool:
@@ -89,18 +100,12 @@ def expected(form: Form, index: int, candidate: Candidate) -> bool:
     takes = operand_class(form.definition, index, form.encoding)
     if takes.fixed:
         return candidate.text == takes.fixed
-    bits = form.bits[index]
-    if candidate.kind is Kind.TUPLE:
-        assert candidate.file is not None
-        return (
-            candidate.file in takes.files & _linked(form, index, takes)
-            and candidate.count * 32 == bits
-            and candidate.first % alignment(takes, candidate.file, bits) == 0
-        )
-    if candidate.kind is Kind.NAMED:
-        narrow = bits in (32, 64) or takes.name == "accumulator"
-        fits = narrow if candidate.name == "source" else candidate.count * 32 == bits
-        return candidate.name in takes.named and fits
+    if candidate.kind is Kind.APERTURE:
+        narrow = form.bits[index] in (32, 64) or takes.name == "accumulator"
+        return "source" in takes.named and narrow
+    if candidate.place is not None:
+        linked = candidate.place.file in _linked(form, index, takes) or candidate.place.file is RegisterFile.SPECIAL
+        return linked and takes_register(takes, form.bits[index], candidate.place)
     return _constant(form, takes.constants, candidate)
 
 

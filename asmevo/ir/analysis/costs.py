@@ -126,7 +126,7 @@ def decode(instruction: Instruction, chip: Chip, simds: int) -> Timed:
 
 
 def _matrix(instruction: Instruction, definition: OpcodeDef, chip: Chip, reads: int, writes: int) -> Timed:
-    slot, passes = chip.slot.value, definition.passes
+    slot, passes = chip.slot.value, definition.passes_on(chip.target)
     sources = {
         spec.name: operand.range
         for spec, operand in zip(definition.operands, instruction.operands, strict=False)

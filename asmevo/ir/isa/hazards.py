@@ -29,6 +29,9 @@ class Op(enum.Enum):
     # Members are single objects: the plain hash is right, and much faster than the hash of a name.
     __hash__ = object.__hash__
 
+    # Members are single objects: the plain hash is right, and much faster than the hash of a name.
+    __hash__ = object.__hash__
+
     SETREG = "s_setreg"
     GETREG = "s_getreg"
     SETVSKIP = "s_setvskip"
@@ -308,13 +311,27 @@ _VECTOR_MEMORY = frozenset({Space.GLOBAL, Space.BUFFER, Space.FLAT, Space.SCRATC
 
 def operations(definition: OpcodeDef, mnemonic: str, modifiers: Mapping[str, ModifierValue]) -> frozenset[Op]:
     """The classes of an instruction: by its definition, its mnemonic as printed and its modifiers by name."""
+    if not modifiers:
+        return _operations(definition, dpp=mnemonic.endswith("_dpp"), partial=False, lds=False)
+    return _operations(
+        definition,
+        dpp=mnemonic.endswith("_dpp") or any(name in DPP_MODIFIERS for name in modifiers),
+        partial=modifiers.get("dst_sel", "DWORD") != "DWORD"
+        or _selects_high_destination(definition, modifiers.get("op_sel")),
+        lds="lds" in modifiers,
+    )
+
+
+@lru_cache(maxsize=8192)
+def _operations(definition: OpcodeDef, *, dpp: bool, partial: bool, lds: bool) -> frozenset[Op]:
     found: set[Op] = set()
-    base = definition.mnemonic
     if definition.family in (Family.SOP1, Family.SOP2, Family.SOPK, Family.SOPC) or definition.issue is IssueClass.SALU:
         found.add(Op.SALU)
-    _by_name(base, found)
+    _by_name(definition.mnemonic, found)
     if definition.issue in (IssueClass.VALU, IssueClass.TRANS):
-        _valu(definition, mnemonic, modifiers, found)
+        _valu(definition, found)
+        found |= {Op.DPP} if dpp else set()
+        found |= {Op.PARTIAL} if partial else set()
     if definition.issue is IssueClass.MATRIX:
         _matrix(definition, found)
     memory = definition.space in _VECTOR_MEMORY
@@ -323,7 +340,7 @@ def operations(definition: OpcodeDef, mnemonic: str, modifiers: Mapping[str, Mod
         _wide(definition, found)
     if definition.space is Space.LDS:
         found |= {Op.MEMORY, Op.VECTOR}
-    if Flag.M0_LDS in definition.flags or (memory and (definition.access is Access.LDS_DMA or "lds" in modifiers)):
+    if Flag.M0_LDS in definition.flags or (memory and (definition.access is Access.LDS_DMA or lds)):
         found.add(Op.M0_LDS)
     return frozenset(found)
 
@@ -351,16 +368,12 @@ def _by_name(base: str, found: set[Op]) -> None:
         found.add(Op.LANE)
 
 
-def _valu(definition: OpcodeDef, mnemonic: str, modifiers: Mapping[str, ModifierValue], found: set[Op]) -> None:
+def _valu(definition: OpcodeDef, found: set[Op]) -> None:
     found |= {Op.VALU, Op.VECTOR}
     found.add(Op.DOT if Flag.DOT in definition.flags else Op.VALU_NOT_DOT)
     found.add(Op.TRANS if definition.issue is IssueClass.TRANS else Op.VALU_NOT_TRANS)
     if Flag.CMPX in definition.flags:
         found.add(Op.CMPX)
-    if mnemonic.endswith("_dpp") or any(name in DPP_MODIFIERS for name in modifiers):
-        found.add(Op.DPP)
-    if modifiers.get("dst_sel", "DWORD") != "DWORD" or _selects_high_destination(definition, modifiers.get("op_sel")):
-        found.add(Op.PARTIAL)
 
 
 def _selects_high_destination(definition: OpcodeDef, op_sel: ModifierValue | None) -> bool:

@@ -57,6 +57,8 @@ class Encoding(enum.Enum):
 class IssueClass(enum.Enum):
     """Which unit an instruction issues to; the cycle model and the hazard tables speak of these."""
 
+    __hash__ = object.__hash__
+
     SALU = "salu"
     VALU = "valu"
     TRANS = "trans"
@@ -106,6 +108,8 @@ class Access(enum.Enum):
 
 class Flag(enum.Enum):
     """Facts that hazards, semantics and motion need and that the rest of the record does not say."""
+
+    __hash__ = object.__hash__
 
     DOT = "dot"
     DGEMM = "dgemm"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from asmevo.ir.isa.model import Encoding, Family, OpcodeDef, OperandSpec
-from asmevo.ir.registers import RegisterFile
+from asmevo.ir.registers import EXEC, FLAT_SCRATCH, M0, TTMP, VCC, XNACK_MASK, RegisterFile, RegisterRange
 
 
 class Constants(enum.Enum):
@@ -107,6 +107,14 @@ _USUAL: dict[Family, dict[str, str]] = {
     Family.GLOBAL: _ADDRESSED,
     Family.SCRATCH: _ADDRESSED | {"saddr": "sreg"},
 }  # fmt: skip
+_NAMED_UNITS = {
+    "flat_scratch": range(FLAT_SCRATCH, FLAT_SCRATCH + 2),
+    "xnack_mask": range(XNACK_MASK, XNACK_MASK + 2),
+    "vcc": range(VCC, VCC + 2),
+    "ttmp": range(TTMP, TTMP + 16),
+    "m0": range(M0, M0 + 1),
+    "exec": range(EXEC, EXEC + 2),
+}
 _WIDEST_SCALAR_SOURCE_BITS = 64
 _SINGLE_BITS = 32
 
@@ -142,6 +150,23 @@ def alignment(takes: OperandClass, file: RegisterFile, bits: int) -> int:
     if bits <= _SINGLE_BITS:
         return 2 if takes.name == "even-vector" else 1
     return 4 if file is RegisterFile.SGPR and bits > _WIDEST_SCALAR_SOURCE_BITS else 2
+
+
+def takes_register(takes: OperandClass, bits: int, place: RegisterRange) -> bool:
+    """Whether a register may be printed as an operand of class `takes` and `bits` wide: its file or name, width, alignment.
+
+    Read-only registers (SCC, VCCZ, EXECZ) have one width and fit wherever the class has `source` and a pair at most.
+    """
+    if place.file is not RegisterFile.SPECIAL:
+        aligned = place.index % alignment(takes, place.file, bits) == 0
+        return place.file in takes.files and place.count * 32 == bits and aligned
+    for name, units in _NAMED_UNITS.items():
+        if place.unit in units:
+            last = place.unit + place.count - 1
+            aligned = (place.unit - units.start) % alignment(takes, RegisterFile.SGPR, bits) == 0
+            named = name in takes.named or takes.fixed == name
+            return named and last in units and aligned and place.count * 32 == (bits or place.count * 32)
+    return "source" in takes.named and (bits <= _WIDEST_SCALAR_SOURCE_BITS or takes.name == "accumulator")
 
 
 def same_file(definition: OpcodeDef) -> frozenset[str]:

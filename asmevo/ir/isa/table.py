@@ -113,7 +113,7 @@ def _compile_line(table: Table, mnemonic: str, words: list[str]) -> OpcodeDef:
         elif word[0] == ">":
             writes |= _units(word[1:])
         elif word[0] == "@":
-            targets = frozenset(word[1:].split(","))
+            targets = frozenset(_target(name) for name in word[1:].split(","))
         elif word[0] == "[":
             encodings = frozenset(_FORMS[name] for name in word.strip("[]").split(","))
         elif operand := _operand(word):
@@ -182,7 +182,13 @@ def _operand(word: str) -> OperandSpec | None:
 def _passes(text: str) -> tuple[int, tuple[tuple[str, int], ...]]:
     usual, *others = text.split(",")
     pairs = (other.partition("=") for other in others)
-    return int(usual), tuple((target, int(passes)) for target, _, passes in pairs)
+    return int(usual), tuple((_target(target), int(passes)) for target, _, passes in pairs)
+
+
+def _target(name: str) -> str:
+    if name not in ALL_TARGETS:
+        raise ValueError(f"no target is called {name!r}")
+    return name
 
 
 def _units(names: str) -> int:

@@ -81,6 +81,12 @@ _UNSUPPORTED_PREFIXES: dict[str, str] = {
     "v_mfma_ld_scale_": "block-scaled matrix operations of gfx950",
     "v_cvt_scalef32_": "scaled conversions of gfx950",
     "tbuffer_": "typed buffer access: the data format is converted",
+    "v_mfma_f32_16x16x128_": "matrix operations of gfx950 on FP8, FP6 and FP4 mixed",
+    "v_mfma_f32_32x32x64_": "matrix operations of gfx950 on FP8, FP6 and FP4 mixed",
+    # Of the buffer loads only the form to LDS is without semantics.
+    "buffer_load_dwordx": "loads to LDS of more than four bytes a lane, gfx950 only",
+    "global_load_lds_dwordx": "loads to LDS of more than four bytes a lane, gfx950 only",
+    "buffer_store_lds_": "stores from LDS, gfx90a only",
     "ds_gws_": "global wave sync",
     "s_scratch_": "scalar scratch access",
     "s_atc_probe": "address translation probes",

@@ -6,8 +6,8 @@ import pytest
 
 from asmevo.ir.isa import definitions, lookup
 from asmevo.ir.isa.model import Encoding, OpcodeDef
-from asmevo.ir.isa.operands import CLASSES, alignment, operand_class, same_file
-from asmevo.ir.registers import RegisterFile
+from asmevo.ir.isa.operands import CLASSES, alignment, operand_class, same_file, takes_register
+from asmevo.ir.registers import AGPR0, EXEC, M0, SCC, TTMP, VCC, VGPR0, RegisterFile, RegisterRange
 
 
 def get(mnemonic: str) -> OpcodeDef:
@@ -84,6 +84,35 @@ def test_every_class_is_used() -> None:
 )
 def test_alignment(name: str, file: RegisterFile, bits: int, multiple: int) -> None:
     assert alignment(CLASSES[name], file, bits) == multiple
+
+
+@pytest.mark.parametrize(
+    ("name", "bits", "unit", "count", "allowed"),
+    [
+        ("vgpr", 64, VGPR0 + 2, 2, True),
+        ("vgpr", 64, VGPR0 + 3, 2, False),
+        ("vgpr", 64, VGPR0 + 2, 1, False),
+        ("vgpr", 32, AGPR0, 1, False),
+        ("even-vector", 32, AGPR0 + 1, 1, False),
+        ("sreg", 128, 6, 4, False),
+        ("sreg", 128, 8, 4, True),
+        ("sreg", 64, EXEC, 2, True),
+        ("sreg", 32, M0, 1, True),
+        ("sreg-no-m0", 32, M0, 1, False),
+        ("sreg", 64, M0, 2, False),
+        ("sgpr", 64, EXEC, 2, False),
+        ("sreg", 32, SCC, 1, False),
+        ("ssrc", 32, SCC, 1, True),
+        ("vgpr", 128, SCC, 1, False),
+        ("sreg", 128, TTMP + 4, 4, True),
+        ("sreg", 128, TTMP + 2, 4, False),
+        ("sreg", 64, VCC + 1, 2, False),
+        ("vcc", 0, VCC, 2, True),
+        ("vcc", 0, EXEC, 2, False),
+    ],
+)
+def test_registers_that_fit(name: str, bits: int, unit: int, count: int, allowed: bool) -> None:
+    assert takes_register(CLASSES[name], bits, RegisterRange(unit, count)) == allowed
 
 
 def test_no_destination_is_a_read_only_name() -> None:
