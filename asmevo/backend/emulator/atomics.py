@@ -29,52 +29,71 @@ _CHOICES = {"smin": "<", "smax": ">", "umin": "<", "umax": ">"}
 def emit(m: Emitter, memory: MemoryOp, space: str, arrays: list[Value], mask: Value, out: Value | None, strict: bool) -> None:
     """One atomic a lane; the old value goes to `memory.dest` when there is one, 0 in the lanes of `out` (out of range).
 
-    E0507 for the two-address exchanges of LDS.
+    Two addresses (exchanges of LDS) take one data operand each, all lanes' first before their second.
     """
-    if len(arrays) > 1:
-        fail("E0507", f"the emulator has no two-address '{memory.atomic}'")
-    addresses = arrays[0]
     f, b = m.f, m.f.b
     size = memory.bytes
-    returned = f.local(I32, 4 * LANES)
-    kind = ir.IntType(8 * size)
-    with f.each_lane(mask) as lane:
-        address = f.load(I64, f.item(addresses, lane, 8), 8)
-        with f.when(b.icmp_unsigned("!=", b.and_(address, const(64, size - 1)), const(64, 0)), likely=False):
-            f.ret(fault(f, m.state, "misaligned", lane, address))
-        at = _place(m, space, address, lane, size, strict)
-        old = f.load(kind, at)
-        operands = [_operand(m, name, lane, size) for name in memory.data]
-        f.store(_combine(m, str(memory.atomic), old, operands, size), at)
-        for row in range(size // 4):
-            part = b.trunc(b.lshr(old, const(8 * size, 32 * row)) if row else old, I32)
-            f.store(part, f.item(f.at(returned, 4 * LANES * row), lane, 4), 4)
+    count = size // 4 * len(arrays)
+    returned = f.local(I32, count * LANES)
+    for k, addresses in enumerate(arrays):
+        names = memory.data if len(arrays) == 1 else (memory.data[k],)
+        rows = f.at(returned, 4 * LANES * (size // 4) * k)
+        with f.each_lane(mask) as lane:
+            address = f.load(I64, f.item(addresses, lane, 8), 8)
+            _exchange(m, str(memory.atomic), names, space, address, lane, size, rows, strict)
     queue = "lds" if space == "lds" else "vm"
     entry = new_entry(f, m.state, queue) if strict else None
     if memory.dest is not None:
         if out is not None:
-            buffers.clear_rows(m, returned, size // 4, out)
+            buffers.clear_rows(m, returned, count, out)
             mask = b.or_(mask, out)
-        _deliver(m, memory.dest, returned, mask, size, entry)
+        _deliver(m, memory.dest, returned, mask, count, entry)
     elif entry is not None:
         f.put(ENTRY, entry, "kind", layout.ENTRY_STORE)
         f.put(ENTRY, entry, "mask", mask)
     if entry is not None and space == "lds":
-        _note(m, entry, addresses, size)
+        _note(m, entry, arrays, size)
 
 
-def _note(m: Emitter, entry: Value, addresses: Value, size: int) -> None:
+def _exchange(
+    m: Emitter,
+    atomic: str,
+    names: tuple[str, ...],
+    space: str,
+    address: Value,
+    lane: Value,
+    size: int,
+    returned: Value,
+    strict: bool,
+) -> None:
+    """One lane's atomic; the old value goes to the lane's place in the rows `returned`."""
+    f, b = m.f, m.f.b
+    with f.when(b.icmp_unsigned("!=", b.and_(address, const(64, size - 1)), const(64, 0)), likely=False):
+        f.ret(fault(f, m.state, "misaligned", lane, address))
+    at = place(m, space, address, lane, size, strict)
+    old = f.load(ir.IntType(8 * size), at)
+    operands = [_operand(m, name, lane, size) for name in names]
+    f.store(combine(m, atomic, old, operands, size), at)
+    for row in range(size // 4):
+        part = b.trunc(b.lshr(old, const(8 * size, 32 * row)) if row else old, I32)
+        f.store(part, f.item(f.at(returned, 4 * LANES * row), lane, 4), 4)
+
+
+def _note(m: Emitter, entry: Value, arrays: list[Value], size: int) -> None:
     """Keeps the LDS addresses: the change is certain for other waves only when it has been waited for."""
     f = m.f
     f.put(ENTRY, entry, "atomic", 1)
-    f.put(ENTRY, entry, "points", 1)
+    f.put(ENTRY, entry, "points", len(arrays))
     f.put(ENTRY, entry, "bytes", size)
-    with f.loop(LANES) as lane:
-        address = f.b.trunc(f.load(I64, f.item(addresses, lane, 8), 8), I32)
-        f.store(address, f.item(f.field(ENTRY, entry, "address"), lane, 4), 4)
+    for k, addresses in enumerate(arrays):
+        kept = f.at(f.field(ENTRY, entry, "address"), 4 * LANES * k)
+        with f.loop(LANES) as lane:
+            address = f.b.trunc(f.load(I64, f.item(addresses, lane, 8), 8), I32)
+            f.store(address, f.item(kept, lane, 4), 4)
 
 
-def _place(m: Emitter, space: str, address: Value, lane: Value, size: int, strict: bool) -> Value:
+def place(m: Emitter, space: str, address: Value, lane: Value, size: int, strict: bool) -> Value:
+    """The host address of an atomic access to global memory or LDS, checked."""
     f = m.f
     if space != "lds":
         # An atomic both reads and writes: the first call checks that the old value is defined.
@@ -107,7 +126,8 @@ def _operand(m: Emitter, name: str, lane: Value, size: int) -> list[Value]:
     return values
 
 
-def _combine(m: Emitter, name: str, old: Value, operands: list[list[Value]], size: int) -> Value:
+def combine(m: Emitter, name: str, old: Value, operands: list[list[Value]], size: int) -> Value:
+    """What an atomic leaves in memory; `operands` are the values of each data operand."""
     b = m.f.b
     bits = 8 * size
     operation, _, kind = name.rpartition("_")
@@ -164,16 +184,16 @@ def _float(m: Emitter, operation: str, kind: str, old: Value, x: Value, bits: in
     return floats.emit(m, Expr(op, bits, leaves, kind), [old, x])
 
 
-def _deliver(m: Emitter, dest: str, returned: Value, mask: Value, size: int, entry: Value | None) -> None:
+def _deliver(m: Emitter, dest: str, returned: Value, mask: Value, rows: int, entry: Value | None) -> None:
     f, b = m.f, m.f.b
     place = m.places[dest]
     home = m.slot(place.slot)
     target = home if entry is None else f.field(ENTRY, entry, "data")
-    for row in range(size // 4):
+    for row in range(rows):
         with f.each_lane(mask) as lane:
             value = f.load(I32, f.item(f.at(returned, 4 * LANES * row), lane, 4), 4)
             f.store(value, f.item(f.at(target, 4 * LANES * row), lane, 4), 4)
     if entry is not None:
         slot = f.load(I32, f.at(m.op, layout.offset(layout.OP, "slot") + 4 * place.slot), 4)
         row = b.lshr(b.sub(slot, const(32, layout.offset(layout.STATE, "vector"))), const(32, 8))
-        fill_load(f, m.state, entry, layout.ENTRY_LOAD, b.add(row, const(32, VGPR0)), size // 4, mask)
+        fill_load(f, m.state, entry, layout.ENTRY_LOAD, b.add(row, const(32, VGPR0)), rows, mask)

@@ -122,18 +122,24 @@ def _split(m: Emitter, kind: str, addresses: Value, span: Range, rows: Value, co
         check(f, transfer(f, kind, 4, strict, [m.state, moved, mask, row]))
 
 
-def load_to_lds(m: Emitter, memory: MemoryOp, addresses: Value, mask: Value, zeroed: Value | None, strict: bool) -> None:
-    """Loads a dword for each lane and writes LDS at the base plus 4 * lane; visible only when vmcnt covers it."""
+def load_to_lds(m: Emitter, memory: MemoryOp, addresses: Value, mask: Value, span: Range | None, strict: bool) -> None:
+    """Loads a dword or more for each lane and writes LDS at the base plus as many bytes times the lane's number.
+
+    It is visible only when vmcnt covers it.
+    """
     f, b = m.f, m.f.b
     assert memory.to_lds is not None
     base = b.zext(m.emit(memory.to_lds), I64)
     step = max(4, memory.bytes)
     count = max(1, memory.bytes // 4)
     rows = f.local(I32, LANES * count)
-    everyone = mask if zeroed is None else b.or_(mask, zeroed)
-    if zeroed is not None:
-        clear_rows(m, rows, count, zeroed)
-    check(f, transfer(f, "load", memory.bytes, strict, [m.state, addresses, mask, rows]))
+    everyone = mask if span is None else b.or_(mask, span.out)
+    if span is not None:
+        clear_rows(m, rows, count, span.out)
+    if span is not None and count > 1:
+        transfer_rows(m, "load", addresses, span, rows, count, strict)
+    else:
+        check(f, transfer(f, "load", memory.bytes, strict, [m.state, addresses, mask, rows]))
     entry = new_entry(f, m.state, "vm") if strict else None
     flying = const(32, layout.WAVE_DMA << layout.EPOCH_BITS | layout.IN_FLIGHT)
     with f.each_lane(everyone) as lane:

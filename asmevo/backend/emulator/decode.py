@@ -47,12 +47,13 @@ from asmevo.ir.registers import (
     RegisterFile,
     units,
 )
-from asmevo.ir.semantics import program_of, source_bits
+from asmevo.ir.semantics import program_of, source_bits, unsupported_reason
 from asmevo.ir.semantics.expr import Domain, Op, Program
-from asmevo.ir.semantics.matrix import shape_of
+from asmevo.ir.semantics.matrix import MatrixOperation, operation_of
 
 _SPACES = {Space.LDS: "lds", Space.BUFFER: "buffer", Space.SCALAR: "scalar"}
 _OPEN = (1 << 63) - 1
+_VECTOR = frozenset({IssueClass.VALU, IssueClass.TRANS, IssueClass.MATRIX, IssueClass.LDS, IssueClass.VMEM, IssueClass.FLAT})
 _READ_ANY = frozenset({"v_readlane_b32", "v_writelane_b32"})
 _ALWAYS = sum(1 << unit for unit in (EXEC, EXEC + 1, MODE, VSKIP, HWREG, VCCZ, EXECZ))
 """Units that hold a value from the start and that no deferred result may name, so that they need no check."""
@@ -75,6 +76,7 @@ class Decoded:
     problem: str | None
     flags: int = layout.NOT_INDEXED
     serial: bool = False
+    vector: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def _prepare(kernel: Kernel, strict: bool) -> Prepared:
     for block in kernel.blocks:
         starts[block.label] = count
         count += len(block.instructions)
-    decoded = [_for_target(decode(i, strict), i, kernel.target) for i in instructions]
+    decoded = [decode(i, strict, kernel.target) for i in instructions]
     pool: dict[int, int] = {}
     ops = np.zeros(count, OP)
     slots = np.zeros((count, layout.SLOTS), np.uint32)
@@ -154,6 +156,7 @@ def _prepare(kernel: Kernel, strict: bool) -> Prepared:
     ops["writes"] = [d.writes for d in decoded]
     ops["marks"] = [d.marks for d in decoded]
     ops["flags"] = [d.flags for d in decoded]
+    ops["vector"] = [d.vector for d in decoded]
     ops["uid"] = [i.uid for i in instructions]
     ops["target"] = targets
     ops["slot"] = slots
@@ -172,50 +175,38 @@ def _rows(units: npt.NDArray[np.uint8]) -> tuple[int, int]:
 
 
 _decoded: dict[tuple[object, ...], Decoded] = {}
-_by_identity: dict[tuple[int, bool], tuple[Instruction, Decoded]] = {}
+_by_identity: dict[tuple[int, bool, str], tuple[Instruction, Decoded]] = {}
 _CACHE_LIMIT = 1 << 18
 
 
-def decode(i: Instruction, strict: bool = True) -> Decoded:
-    """The decoded form of an instruction, for strict or fast runs."""
-    known = _by_identity.get((id(i), strict))
+def decode(i: Instruction, strict: bool = True, target: str = "gfx942") -> Decoded:
+    """The decoded form of an instruction of a target, for strict or fast runs."""
+    known = _by_identity.get((id(i), strict, target))
     if known is not None and known[0] is i:
         return known[1]
     if len(_by_identity) >= _CACHE_LIMIT:
         _by_identity.clear()
         _decoded.clear()
-    key = (i.mnemonic, i.operands, i.modifiers, strict)
+    key = (i.mnemonic, i.operands, i.modifiers, strict, target)
     found = _decoded.get(key)
     if found is None:
-        found = _decoded[key] = _decode(i, strict)
-    _by_identity[id(i), strict] = (i, found)
+        found = _decoded[key] = _decode(i, strict, target)
+    _by_identity[id(i), strict, target] = (i, found)
     return found
-
-
-def _for_target(decoded: Decoded, i: Instruction, target: str) -> Decoded:
-    """Matrix sums are known for gfx942 only, and gfx950 has other 8-bit floats."""
-    if target == "gfx942" or i.definition is None or decoded.problem is not None:
-        return decoded
-    eight = "fp8" in i.mnemonic or "bf8" in i.mnemonic
-    if eight:
-        return _refusal(f"the emulator has the 8-bit floats of gfx942 only, which '{i.mnemonic}' of {target} does not use")
-    if i.definition.issue is IssueClass.MATRIX and i.mnemonic.endswith(("f16", "bf16", "xf32", "_1k")):
-        return replace(decoded, approximate=True)
-    return decoded
 
 
 def _refusal(why: str) -> Decoded:
     return Decoded(native().symbol("asm_refuse"), (), (), (), b"", 0, 0, 0, None, False, why)
 
 
-def _decode(i: Instruction, strict: bool) -> Decoded:
+def _decode(i: Instruction, strict: bool, target: str) -> Decoded:
     if i.definition is None:
         return _refusal(f"raw data or unknown instruction '{i.mnemonic}'")
-    program = Program(Domain.CONTROL) if i.mnemonic in CONTROLS else program_of(i)
+    program = program_of(i, target)
     if program is None:
-        return _refusal(f"no semantics for '{i.mnemonic}'")
+        return _refusal(f"no semantics for '{i.mnemonic}': {unsupported_reason(i.mnemonic)}")
     try:
-        return _decode_program(i, program, strict)
+        return replace(_decode_program(i, program, strict), vector=i.definition.issue in _VECTOR)
     except DiagnosticError as error:
         return _refusal(error.diagnostics[0].message)
 
@@ -251,7 +242,7 @@ def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
         return _control(i, slots, constants)
     modifiers = tuple(sorted({str(e.attr) for e in nodes(expressions(program)) if e.op is Op.IMM}))
     if program.domain is Domain.INTRINSIC:
-        modifiers = MODIFIERS.get(str(program.intrinsic), ())
+        modifiers = ("offset",) if program.memory is not None else MODIFIERS.get(str(program.intrinsic), ())
     if len(modifiers) > layout.IMMEDIATES:
         fail("E0507", f"'{i.mnemonic}' has more integer modifiers than a decoded operation holds")
     if definition.space is Space.SCRATCH:
@@ -299,16 +290,22 @@ def _check_widths(i: Instruction, program: Program, places: dict[str, Place]) ->
         total = 8 * memory.bytes * len(memory.addresses)
         wanted += [(memory.dest, total)] if memory.dest else []
         wanted += [(name, 8 * memory.bytes) for name in memory.data]
-    shape = shape_of(str(program.intrinsic).removeprefix("mfma:")) if program.domain is Domain.INTRINSIC else None
-    if shape is not None:
-        wanted += [(name, shape.per_lane * shape.element_bits) for name in ("src0", "src1")]
-        wanted += [(name, shape.results_per_lane * shape.result_bits) for name in ("vdst", "src2")]
+    operation = operation_of(str(program.intrinsic)) if program.domain is Domain.INTRINSIC else None
+    if operation is not None:
+        wanted += _matrix_widths(operation)
     for name, bits in wanted:
         place = places.get(name)
         if place is not None and place.kind == "v" and place.bits < bits:
             fail("E0507", f"operand '{name}' of '{i.mnemonic}' has {place.bits} bits, not {bits}")
         if place is not None and place.kind == "-":
             fail("E0507", f"operand '{name}' of '{i.mnemonic}' is no register")
+
+
+def _matrix_widths(operation: MatrixOperation) -> list[tuple[str, int]]:
+    shape = operation.shape
+    result = shape.results_per_lane * shape.result_bits
+    sources = [("src0", shape.per_lane_a * shape.element_bits), ("src1", shape.per_lane * shape.element_bits_b)]
+    return [*sources, ("vdst", result), ("src2", result), ("idx", 32), ("scale0", 32), ("scale1", 32)]
 
 
 def _integer(i: Instruction, modifier: str) -> int:

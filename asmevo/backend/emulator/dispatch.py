@@ -43,6 +43,7 @@ _SYMBOLS = {
     "s_getreg_b32": "asm_getreg",
     "s_setreg_b32": "asm_setreg",
     "s_setreg_imm32_b32": "asm_setreg",
+    "s_setvskip": "asm_setvskip",
     "s_memtime": "asm_clock",
     "s_memrealtime": "asm_clock",
 }
@@ -82,6 +83,17 @@ def _build_mode_access(module: ir.Module) -> None:
                 f.ret(fault(f, state, "unsupported", const(32, 0), const(64, 0)))
             f.store(changed, mode, 4)
         f.ret(0)
+    f = Function(module, "asm_setvskip")
+    state, op = f.args
+    b = f.b
+    first, second = (
+        f.load(I32, f.at(state, b.zext(f.load(I32, f.at(op, layout.offset(OP, "slot") + 4 * n), 4), I64)), 4) for n in (0, 1)
+    )
+    skip = b.and_(b.lshr(first, b.and_(second, const(32, 31))), const(32, 1))
+    mode = f.at(state, layout.unit_offset(MODE))
+    kept = b.and_(f.load(I32, mode, 4), const(32, ~layout.VSKIP_ENABLE))
+    f.store(b.or_(kept, b.mul(skip, const(32, layout.VSKIP_ENABLE))), mode, 4)
+    f.ret(0)
     f = Function(module, "asm_clock")
     state, op = f.args
     slot = f.load(I32, f.at(op, layout.offset(OP, "slot")), 4)
@@ -145,10 +157,14 @@ def build_run(module: ir.Module, strict: bool) -> None:
     f.store(b.add(f.load(I64, tally, 8), const(64, 1)), tally, 8)
     op = f.item(f.pointer(STATE, state, "ops"), pc, OP.itemsize)
     mode = f.load(I32, f.at(state, layout.unit_offset(MODE)), 4)
-    indexing = b.icmp_unsigned("!=", b.and_(mode, const(32, layout.GPR_INDEX_ENABLE)), const(32, 0))
-    with f.when(indexing, likely=False):
+    unusual = b.and_(mode, const(32, layout.GPR_INDEX_ENABLE | layout.VSKIP_ENABLE))
+    with f.when(b.icmp_unsigned("!=", unusual, const(32, 0)), likely=False):
+        skips = b.icmp_unsigned("!=", b.and_(mode, const(32, layout.VSKIP_ENABLE)), const(32, 0))
+        with f.when(b.and_(skips, b.icmp_unsigned("!=", f.get(OP, op, "vector"), const(32, 0)))):
+            b.branch(head)
         movable = b.icmp_unsigned("!=", f.get(OP, op, "flags"), const(16, layout.NOT_INDEXED))
-        with f.when(movable):
+        indexing = b.icmp_unsigned("!=", b.and_(mode, const(32, layout.GPR_INDEX_ENABLE)), const(32, 0))
+        with f.when(b.and_(movable, indexing)):
             moved = b.call(f.external(indexed_symbol(strict), I32, PTR, PTR), [state, op])
             with f.when(b.icmp_unsigned("!=", moved, const(32, 0)), likely=False):
                 b.ret(moved)

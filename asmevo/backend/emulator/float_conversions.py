@@ -18,6 +18,7 @@ from llvmlite import ir
 
 from asmevo.backend.emulator.irkit import I1, Value, const
 from asmevo.diagnostics import fail
+from asmevo.ir.semantics.small_float import FP16_OVFL
 
 if TYPE_CHECKING:
     from asmevo.backend.emulator.codegen import Emitter
@@ -109,6 +110,25 @@ class Conversions:
             small = self.b.and_(small, self.m.spread(self.b.not_(allowed)))
         return self.b.select(small, zero, bits)
 
+    def bounded(
+        self, result: Value, inputs: list[Value], fmt: Format, given: Format | None = None, *, poles: bool = False
+    ) -> Value:
+        """An f16 that overflowed is the largest instead where MODE's FP16_OVFL says so; exact infinities stay.
+
+        An infinity is exact where an input (of format `given`, if not that of the result) is infinite, or with `poles` zero.
+        """
+        if fmt.name != "f16":
+            return result
+        given = given or fmt
+        over = self.b.icmp_unsigned("==", self.magnitude(result, fmt), self.m.number(16, fmt.exponent_mask))
+        for bits in inputs:
+            size = self.magnitude(bits, given)
+            for exact in (0, given.exponent_mask) if poles else (given.exponent_mask,):
+                over = self.b.and_(over, self.b.icmp_unsigned("!=", size, self.m.number(given.bits, exact)))
+        keeps = self.b.trunc(self.b.lshr(self.m.mode, const(32, FP16_OVFL)), I1)
+        over = self.b.and_(over, self.m.spread(keeps))
+        return self.b.select(over, self.b.sub(result, self.m.number(16, 1)), result)
+
     def quiet_nan(self, result: Value, inputs: list[Value], fmt: Format) -> Value:
         """`result`, but a NaN becomes the first NaN input quieted, else the default NaN."""
         chosen = self.m.number(fmt.bits, fmt.default_nan)
@@ -176,6 +196,7 @@ class Conversions:
             value = self.real(bits, source)
             wide = self.b.fpext(value, self.kind("f32")) if source == "f16" else value
             result = self.from_f32(wide, target)
+        result = self.bounded(result, [bits], z, a)
         return self.b.select(self.is_nan(bits, a), self.carry_nan(bits, a, z), result)
 
     def carry_nan(self, bits: Value, a: Format, z: Format) -> Value:
@@ -232,4 +253,4 @@ class Conversions:
         if width == 64:
             fail("E0507", f"the emulator cannot convert {source} to {target}")
         real = self.b.sitofp(value, self.kind("f64")) if signed else self.b.uitofp(value, self.kind("f64"))
-        return self.from_f64(real, target)
+        return self.bounded(self.from_f64(real, target), [], FORMATS[target])

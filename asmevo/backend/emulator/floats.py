@@ -61,6 +61,7 @@ class _Floats(Conversions):
             x, y = (self.widen(v, name) for v in a)
             value = self.b.fadd(x, y) if e.op is Op.FADD else self.b.fmul(x, y)
             result = self.from_f32(value, name) if wide == "f32" else self.ints(value, 64)
+        result = self.bounded(result, a, fmt)
         return self.flush(self.quiet_nan(result, a, fmt), fmt, output=True)
 
     def widen(self, bits: Value, name: str) -> Value:
@@ -144,7 +145,8 @@ class _Floats(Conversions):
             case _:
                 turn = self.b.fsub(value, self.m.call("llvm.trunc", [value]))
                 value = self.each(_LIBRARY[e.op], self.b.fmul(turn, self.number("f64", 2 * math.pi)))
-        result = self.quiet_nan(self.from_f64(value, name), [x], fmt)
+        rounded = self.bounded(self.from_f64(value, name), [x], fmt, poles=True)
+        result = self.quiet_nan(rounded, [x], fmt)
         return self.flush(result, fmt, output=True, always=always)
 
     def polynomial(self, x: Value, coefficients: list[float]) -> Value:
@@ -196,7 +198,8 @@ class _Floats(Conversions):
         x = self.flush(a[0], fmt, output=False)
         value = self.to_f64(x, name)
         value = self._scaled(value, a[1]) if name != "f64" else self._ldexp(value, a[1])
-        result = self.quiet_nan(self.from_f64(value, name), [x], fmt)
+        rounded = self.bounded(self.from_f64(value, name), [x], fmt)
+        result = self.quiet_nan(rounded, [x], fmt)
         return self.flush(result, fmt, output=True)
 
     def _scaled(self, value: Value, amount: Value) -> Value:

@@ -215,7 +215,7 @@ def dest_unit(m: Emitter, name: str) -> Value:
     return b.add(b.lshr(row, const(32, 8)), const(32, VGPR0))
 
 
-def _addresses(m: Emitter, memory: MemoryOp) -> list[Value]:
+def addresses(m: Emitter, memory: MemoryOp) -> list[Value]:
     """The lanes' addresses as arrays of 64 i64."""
     f, b = m.f, m.f.b
     arrays = [f.local(I64, LANES) for _ in memory.addresses]
@@ -231,7 +231,7 @@ def _addresses(m: Emitter, memory: MemoryOp) -> list[Value]:
 def _vector_memory(m: Emitter, memory: MemoryOp, space: str, strict: bool) -> None:
     f = m.f
     mask = f.load(I64, f.at(m.state, layout.unit_offset(EXEC)), 4)
-    arrays = _addresses(m, memory)
+    arrays = addresses(m, memory)
     queue = "lds" if space == "lds" else "vm"
     span = None
     if memory.resource is not None:
@@ -240,7 +240,7 @@ def _vector_memory(m: Emitter, memory: MemoryOp, space: str, strict: bool) -> No
     if memory.atomic is not None:
         atomics.emit(m, memory, space, arrays, mask, span.out if span else None, strict)
     elif memory.to_lds is not None:
-        buffers.load_to_lds(m, memory, arrays[0], mask, span.out if span else None, strict)
+        buffers.load_to_lds(m, memory, arrays[0], mask, span, strict)
     elif memory.dest is not None:
         _load(m, memory, arrays, mask, span, queue, strict)
     else:

@@ -1,6 +1,7 @@
 """Builds the handlers of operations that are not lane by lane, by intrinsic name.
 
-Owns v_writelane_b32 and ds_permute_b32, and the table from name to builder; matrix operations stand in `matrix_codegen`.
+Owns v_writelane_b32, ds_permute_b32, ds_append and ds_consume, and the table from name to builder; matrix operations stand
+in `matrix_codegen`, transposing reads in `transpose_codegen`.
 """
 
 # llvmlite has no type stubs: what its builder returns is unknown to the checker.
@@ -11,16 +12,17 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from asmevo.backend.emulator import layout, matrix_codegen
+from asmevo.backend.emulator import atomics, layout, matrix_codegen, transpose_codegen
 from asmevo.backend.emulator.codegen import Emitter
 from asmevo.backend.emulator.handlers import Form, blend, defer, dest_unit
 from asmevo.backend.emulator.irkit import I32, I64, Function, const
 from asmevo.backend.emulator.layout import LANES, STATE
 from asmevo.diagnostics import fail
-from asmevo.ir.registers import EXEC
-from asmevo.ir.semantics.matrix import shape_of
+from asmevo.ir.registers import EXEC, M0
+from asmevo.ir.semantics.matrix import operation_of
 
-MODIFIERS: dict[str, tuple[str, ...]] = {"ds_permute_b32": ("offset",)}
+_COUNTERS = ("ds_append", "ds_consume")
+MODIFIERS: dict[str, tuple[str, ...]] = {name: ("offset",) for name in ("ds_permute_b32", *_COUNTERS)}
 """The integer modifiers that an intrinsic's handler reads."""
 
 
@@ -33,8 +35,12 @@ def build_intrinsic(module: ir.Module, name: str, form: Form, strict: bool) -> N
         _write_lane(m, strict)
     elif intrinsic == "ds_permute_b32":
         _permute(m, form, strict)
-    elif (shape := shape_of(str(intrinsic).removeprefix("mfma:"))) is not None:
-        matrix_codegen.build(m, shape)
+    elif intrinsic in _COUNTERS:
+        _count(m, form, strict)
+    elif form.program.memory is not None:
+        transpose_codegen.emit(m, form, strict)
+    elif (operation := operation_of(str(intrinsic))) is not None:
+        matrix_codegen.build(m, operation)
     else:
         fail("E0507", f"the emulator has no '{intrinsic}'")
     f.ret(layout.CONTINUE)
@@ -65,5 +71,24 @@ def _permute(m: Emitter, form: Form, strict: bool) -> None:
         target = b.and_(b.lshr(address, const(32, 2)), const(32, LANES - 1))
         f.store(f.load(I32, f.item(data, lane, 4), 4), f.item(landed, target, 4), 4)
     blend(f, m.slot(m.places["vdst"].slot), landed, mask)
+    if strict and form.deferred:
+        defer(m, "vdst", form.deferred)
+
+
+def _count(m: Emitter, form: Form, strict: bool) -> None:
+    """The LDS dword at M0 + offset changes by the number of active lanes, and they get what it was."""
+    f, b = m.f, m.f.b
+    mask = f.load(I64, f.at(m.state, layout.unit_offset(EXEC)), 4)
+    home = m.slot(m.places["vdst"].slot)
+    with f.when(b.icmp_unsigned("!=", mask, const(64, 0))):
+        offset = f.load(I64, f.at(m.op, layout.offset(layout.OP, "imm")), 8)
+        base = b.and_(f.load(I32, f.at(m.state, layout.unit_offset(M0)), 4), const(32, 0xFFFF))
+        address = b.add(b.zext(base, I64), offset)
+        at = atomics.place(m, "lds", address, const(64, 0), 4, strict)
+        old = f.load(I32, at)
+        lanes = b.trunc(b.call(f.intrinsic("llvm.ctpop.i64", I64, I64), [mask]), I32)
+        f.store(b.add(old, lanes) if form.program.intrinsic == "ds_append" else b.sub(old, lanes), at)
+        with f.each_lane(mask) as lane:
+            f.store(old, f.item(home, lane, 4), 4)
     if strict and form.deferred:
         defer(m, "vdst", form.deferred)

@@ -65,15 +65,16 @@ OP = np.dtype(
         ("flags", "u2"),
         ("target", "u4"),
         ("uid", "i4"),
+        ("vector", "u4"),
         ("slot", "u4", (SLOTS,)),
         ("imm", "u8", (IMMEDIATES,)),
     ],
     align=True,
 )
-"""A decoded operation. `units` points to u16 entries: `reads` of them are checked before, then `writes`; the first `marks`
-of the written ones are valid after it. `flags` are four nibbles, the slots of src0, src1, src2 and the destination that VGPR
-indexing moves, 15 where there is none. An entry is unit | need << 10 | index bits << 12, those of M0 that move the unit while
-VGPR indexing is on. `slot` are byte offsets of operands in the wave state."""
+"""A decoded operation. `units` points to u16 entries: `reads` of them are checked before, then `writes`; the first `marks` of
+the written ones are valid after it. `vector` is 1 for what VSKIP skips. `flags` are four nibbles, the slots of src0, src1,
+src2 and the destination that VGPR indexing moves, 15 where there is none. An entry is unit | need << 10 | index bits << 12,
+those of M0 that move the unit while VGPR indexing is on. `slot` are byte offsets of operands in the wave state."""
 
 UNIT_BITS, NEED_SHIFT, INDEX_SHIFT = 0x3FF, 10, 12
 
@@ -82,6 +83,9 @@ NOT_INDEXABLE = 0xFFFE
 """Flags of operations that indexing leaves alone, and of those that are not modelled under it."""
 GPR_INDEX_ENABLE = 1 << 27
 """MODE's bit for VGPR indexing; M0 holds the index in bits 7:0 and what it moves in bits 15:12."""
+
+VSKIP_ENABLE = 1 << 28
+"""MODE's bit that turns vector operations into nothing."""
 
 MODE_ROUND = 15
 """MODE's rounding fields: 0 is to nearest even, for f32 and for f16 and f64; nothing else is modelled."""

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from asmevo.diagnostics import fail
 from asmevo.ir.semantics.build import INTEGER_BITS
 from asmevo.ir.semantics.expr import Expr, Op
+from asmevo.ir.semantics.small_float import FP16_OVFL
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,13 @@ def flushed(bits: int, f: Format, mode: int, *, output: bool = False) -> int:
     if mode >> (f.denormal_bit + output) & 1 or bits & ~f.sign >= 1 << f.fraction:
         return bits
     return bits & f.sign
+
+
+def bounded(bits: int, exact_infinity: bool, f: Format, mode: int) -> int:
+    """An f16 that overflowed is the largest instead where MODE's FP16_OVFL says so; exact infinities stay."""
+    if f is FORMATS["f16"] and mode >> FP16_OVFL & 1 and is_infinite(bits, f) and not exact_infinity:
+        return bits - 1
+    return bits
 
 
 def nan_of(args: list[int], f: Format) -> int:
@@ -221,7 +229,9 @@ def _approximate(op: Op, bits: int, f: Format, mode: int) -> int:
     x = flushed(bits, f, mode)
     if is_nan(x, f):
         return x | f.quiet
-    return flushed(_from_double(_transcendental(op, _double(x, f)), f), f, mode, output=True)
+    value = _from_double(_transcendental(op, _double(x, f)), f)
+    value = bounded(value, is_infinite(x, f) or not x & ~f.sign, f, mode)
+    return flushed(value, f, mode, output=True)
 
 
 def _frexp(op: Op, bits: int, f: Format) -> int:
@@ -269,13 +279,15 @@ def _one(e: Expr, args: list[int], mode: int) -> int:
     if isinstance(e.attr, tuple):
         source, target = e.attr
         if e.op is Op.ITOF:
-            return _from_integer(args[0], source, FORMATS[target])
+            return bounded(_from_integer(args[0], source, FORMATS[target]), False, FORMATS[target], mode)
         x = flushed(args[0], FORMATS[source], mode)
         if e.op is Op.FTOI:
             return _to_integer(x, FORMATS[source], target)
         if e.op is Op.FCVT_RTZ:
             return convert(x, FORMATS[source], FORMATS[target], toward_zero=True)
-        return flushed(convert(x, FORMATS[source], FORMATS[target]), FORMATS[target], mode, output=True)
+        z = FORMATS[target]
+        value = bounded(convert(x, FORMATS[source], z), is_infinite(x, FORMATS[source]), z, mode)
+        return flushed(value, z, mode, output=True)
     f = FORMATS[str(e.attr)]
     if e.op in (Op.FRCP, Op.FRSQ, Op.FSQRT, Op.FEXP2, Op.FLOG2, Op.FSIN, Op.FCOS):
         return _approximate(e.op, args[0], f, mode)
@@ -285,10 +297,12 @@ def _one(e: Expr, args: list[int], mode: int) -> int:
             return x | f.quiet if is_nan(x, f) else x
         amount = args[1] - (1 << 32) if args[1] >> 31 else args[1]
         scaled = exact(x, f) * Fraction(2) ** max(-5000, min(5000, amount))
-        return flushed(rounded(scaled, f, negative_zero=_negative(x, f)), f, mode, output=True)
+        value = bounded(rounded(scaled, f, negative_zero=_negative(x, f)), False, f, mode)
+        return flushed(value, f, mode, output=True)
     values = [flushed(a, f, mode) for a in args]
     if e.op in _ARITHMETIC:
         bits = nan_of(values, f) if any(is_nan(a, f) for a in values) else _ARITHMETIC[e.op](values, f)
+        bits = bounded(bits, any(is_infinite(a, f) for a in values), f, mode)
         return flushed(bits, f, mode, output=True)
     if e.op in (Op.FMIN, Op.FMAX):
         return flushed(_extreme(e.op, values, f), f, mode, output=True)

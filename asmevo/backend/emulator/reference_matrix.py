@@ -1,18 +1,25 @@
-"""Matrix instructions of the reference interpreter, by gfx942's published arithmetic.
+"""Matrix instructions of the reference interpreter, by the published arithmetic of gfx942 and gfx90a.
 
-* f32 and f64: for k in order, acc = fma(a, b, acc), each step to nearest even. i8: exact, modulo 2^32.
-* f16, bf16, fp8, bf8 and xf32: groups of 8 (fp8 16, xf32 4) products, each group one fused step. Products are aligned to the
+* CHAIN (f32, f64): for k in order, acc = fma(a, b, acc), each step to nearest even. INTEGER (i8): exact, modulo 2^32.
+* FUSED (f16, bf16, xf32 and the small floats of gfx942): each group of products is one fused step. Products are aligned to the
   largest of their exponents, truncated to 24 fraction bits and added exactly. This sum is floored to 31 fraction bits of the
-  exponent it shares with the accumulator, the accumulator to 24, and their sum rounded to nearest even. fp8: products at even
-  and at odd k are summed apart, then combined, and an accumulator more than 25 binades below is dropped.
+  exponent it shares with the accumulator, the accumulator to 24, and their sum rounded to nearest even. Small floats: products
+  at even and at odd k are summed apart, both sums floored to 24 fraction bits of the larger exponent and added, and an
+  accumulator more than 25 binades below is dropped. A zero has the exponent -126. A product of 2^128 or more counts as
+  infinite.
+* PAIRS (f16, bf16 of gfx90a): subnormal inputs count as +0; the f32 products of a group are added pairwise, the sum then to the
+  accumulator, each step to nearest even and a subnormal result to a zero of its sign.
 
-Source: validated measurements published for AMD matrix cores ("MMA" rules). Infinities and NaN: any NaN product, or infinities
-of both signs, give the default NaN. What happens on other targets is not published: results there are approximate.
+Source: MMA-Sim (arXiv 2511.10909), whose authors checked it against the chips. Infinities and NaN: any NaN product, or
+infinities of both signs, give the default NaN. gfx950's sums, sparse ones and scaled ones are not published: here they follow
+FUSED, sparse elements in the order A holds them, scales added to the exponents of products; such results are approximate.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -20,41 +27,47 @@ import numpy as np
 import numpy.typing as npt
 
 from asmevo.backend.emulator.reference_floats import FORMATS, Format, convert, exact, is_infinite, is_nan, rounded
-from asmevo.ir.semantics.matrix import WAVE, MatrixShape
+from asmevo.ir.semantics.matrix import WAVE, MatrixOperation, Rule
+from asmevo.ir.semantics.small_float import SMALL
 
 Registers = npt.NDArray[np.uint32]
-_GROUP = {"f16": 8, "bf16": 8, "xf32": 4, "fp8": 16, "bf8": 16}
+Number = Fraction | float
+"""A finite value, exactly, or a float that is infinite or NaN."""
 _F32 = FORMATS["f32"]
 _DEFAULT_NAN = _F32.infinity | _F32.quiet
-_SMALL = {"fp8": (3, 8), "bf8": (2, 16)}
 _PRODUCT_BITS, _SUM_BITS, _ACCUMULATOR_BITS, _DROP = 24, 31, 24, 25
+_LEAST = -126
+_BEYOND = Fraction(2) ** 128
 
 
 def _element(registers: Registers, lane: int, element: int, bits: int) -> int:
     """Element `element` of `bits` bits of a lane; registers have shape (registers, 64)."""
-    position = element * bits
-    if bits == 64:
-        low, high = registers[position // 32, lane], registers[position // 32 + 1, lane]
-        return int(low) | int(high) << 32
-    return int(registers[position // 32, lane]) >> (position % 32) & ((1 << bits) - 1)
+    first, shift = divmod(element * bits, 32)
+    word = int(registers[first, lane])
+    if shift + bits > 32:
+        word |= int(registers[first + 1, lane]) << 32
+    return word >> shift & ((1 << bits) - 1)
 
 
-def _small(bits: int, kind: str) -> Fraction | None:
-    """The value of an 8-bit float; None for its NaN."""
-    fraction_bits, bias = _SMALL[kind]
-    if bits == 0x80:
-        return None
-    exponent, fraction = (bits & 0x7F) >> fraction_bits, bits & ((1 << fraction_bits) - 1)
-    mantissa = fraction | 1 << fraction_bits if exponent else fraction
-    value = Fraction(mantissa) * Fraction(2) ** (max(exponent, 1) - bias - fraction_bits)
-    return -value if bits & 0x80 else value
+def small_value(bits: int, kind: str) -> Number:
+    """The value of a small float."""
+    small = SMALL[kind]
+    size = bits & ((1 << (small.bits - 1)) - 1)
+    negative = bits >> (small.bits - 1)
+    if bits == small.nan and not small.signed_nan:
+        return math.nan
+    if small.signed_nan and small.nan is not None and size > small.largest:
+        return (-math.inf if negative else math.inf) if small.has_infinity and size == small.overflow else math.nan
+    exponent, fraction = size >> small.fraction, size & ((1 << small.fraction) - 1)
+    mantissa = fraction | 1 << small.fraction if exponent else fraction
+    value = Fraction(mantissa) * Fraction(2) ** (max(exponent, 1) - small.bias - small.fraction)
+    return -value if negative else value
 
 
-def _number(bits: int, kind: str) -> Fraction | float:
-    """The value of an element: exact, or a float that is infinite or NaN."""
-    if kind in _SMALL:
-        value = _small(bits, kind)
-        return math.nan if value is None else value
+def _number(bits: int, kind: str) -> Number:
+    """The value of an element."""
+    if kind in SMALL:
+        return small_value(bits, kind)
     f: Format = FORMATS["f32" if kind == "xf32" else kind]
     if kind == "xf32":
         bits = bits if is_nan(bits, f) else bits & ~0x1FFF
@@ -73,8 +86,13 @@ def _exponent(value: Fraction) -> int:
 
 
 def _operand_exponent(value: Fraction, kind: str) -> int:
-    """The exponent an operand enters the alignment with: that of its format, denormals at the smallest normal."""
-    least = {"f16": -14, "fp8": -7, "bf8": -15}.get(kind, -126)
+    """The exponent an operand enters the alignment with.
+
+    A subnormal's is that of its format's smallest normal value, a zero's that of f32's.
+    """
+    if not value:
+        return _LEAST
+    least = SMALL[kind].least_exponent if kind in SMALL else -14 if kind == "f16" else _LEAST
     return max(_exponent(value), least)
 
 
@@ -91,36 +109,27 @@ def _floor(value: Fraction, exponent: int, bits: int) -> Fraction:
 
 def _aligned_sum(products: list[tuple[Fraction, int]]) -> tuple[Fraction, int]:
     """The exact sum of products truncated at the largest exponent, and that exponent."""
-    live = [(value, exponent) for value, exponent in products if value]
-    if not live:
-        return Fraction(0), -(1 << 20)
-    top = max(exponent for _, exponent in live)
-    return sum((_truncate(value, top, _PRODUCT_BITS) for value, _ in live), Fraction(0)), top
+    top = max(exponent for _, exponent in products)
+    return sum((_truncate(value, top, _PRODUCT_BITS) for value, _ in products), Fraction(0)), top
 
 
 def fused_step(products: list[tuple[Fraction, int]], accumulator: int, *, split: bool) -> int:
     """One fused group: f32 bits of the accumulator plus `products` (value, exponent), all finite; `split` as for fp8."""
     if split:
-        even, odd = _aligned_sum(products[0::2]), _aligned_sum(products[1::2])
-        top = max(even[1], odd[1])
-        total = even[0] + odd[0]
+        sums = [_aligned_sum(products[n::2]) for n in (0, 1)]
+        top = max(exponent for _, exponent in sums)
+        total = sum((_floor(value, top, _PRODUCT_BITS) for value, _ in sums), Fraction(0))
     else:
         total, top = _aligned_sum(products)
     start = exact(accumulator, _F32)
-    # Products that cancel still align: the largest exponent counts, not the sum's.
-    live = any(value for value, _ in products)
-    if not live:
-        return accumulator
-    common = top
-    if start:
-        below = _exponent(start)
-        if split and below < top - _DROP:
-            start = Fraction(0)
-        common = max(top, below)
+    below = max(_exponent(start), _LEAST) if start else _LEAST
+    if split and below < top - _DROP:
+        start = Fraction(0)
+    common = max(top, below)
     return rounded(_floor(total, common, _SUM_BITS) + _floor(start, common, _ACCUMULATOR_BITS), _F32)
 
 
-def _special(values: list[Fraction | float], accumulator: int) -> int | None:
+def _special(values: Sequence[Number], accumulator: int) -> int | None:
     """The result when a product or the accumulator is infinite or NaN; None when all are finite."""
     odd = [value for value in values if isinstance(value, float)]
     if is_infinite(accumulator, _F32):
@@ -134,31 +143,78 @@ def _special(values: list[Fraction | float], accumulator: int) -> int | None:
     return _F32.infinity | (_F32.sign if odd[0] < 0 else 0)
 
 
-def _product(x: Fraction | float, y: Fraction | float) -> Fraction | float:
+def _product(x: Number, y: Number) -> Number:
     if isinstance(x, Fraction) and isinstance(y, Fraction):
         return x * y
-    return float(x) * float(y) if x and y else math.nan
+    # Only signs matter here: a finite value too large for a double must not become infinite.
+    x, y = (v if isinstance(v, float) else float((v > 0) - (v < 0)) for v in (x, y))
+    return x * y if x and y else math.nan
 
 
-def _dot_fused(a: list[int], b: list[int], accumulator: int, shape: MatrixShape) -> int:
-    size = min(_GROUP[shape.type_a], shape.k)
-    for start in range(0, shape.k, size):
-        xs = [_number(bits, shape.type_a) for bits in a[start : start + size]]
-        ys = [_number(bits, shape.type_b) for bits in b[start : start + size]]
-        products = [_product(x, y) for x, y in zip(xs, ys, strict=True)]
-        special = _special(products, accumulator)
+def _dot_fused(a: list[int], b: list[int], accumulator: int, operation: MatrixOperation, scales: Sequence[int | None]) -> int:
+    shape = operation.shape
+    for start in range(0, len(a), operation.group):
+        xs = [_number(bits, shape.type_a) for bits in a[start : start + operation.group]]
+        ys = [_number(bits, shape.type_b) for bits in b[start : start + operation.group]]
+        products: list[Number] = [_product(x, y) for x, y in zip(xs, ys, strict=True)]
+        scale = scales[start] if scales else 0
+        special = _special(products if scale is not None else [math.nan], accumulator)
         if special is not None:
             accumulator = special
             continue
         terms: list[tuple[Fraction, int]] = []
         for x, y in zip(xs, ys, strict=True):
-            if isinstance(x, Fraction) and isinstance(y, Fraction) and x and y:
-                exponent = _operand_exponent(x, shape.type_a) + _operand_exponent(y, shape.type_b)
-                terms.append((x * y, exponent))
-            else:
-                terms.append((Fraction(0), 0))
-        accumulator = fused_step(terms, accumulator, split=shape.type_a in _SMALL)
+            if isinstance(x, Fraction) and isinstance(y, Fraction):
+                exponent = _operand_exponent(x, shape.type_a) + _operand_exponent(y, shape.type_b) + (scale or 0)
+                terms.append((x * y * Fraction(2) ** (scale or 0), exponent))
+        beyond = {value > 0 for value in products if abs(value) >= _BEYOND}
+        if beyond:
+            accumulator = _DEFAULT_NAN if len(beyond) > 1 else _F32.infinity | (0 if True in beyond else _F32.sign)
+            continue
+        accumulator = fused_step(terms, accumulator, split=operation.split)
     return accumulator
+
+
+def _plain_f32(value: Number, *, negative_zero: bool = False) -> int:
+    """A value as f32 by one rounding, a subnormal result as zero of its sign, any NaN the default one."""
+    if not isinstance(value, Fraction):
+        return _DEFAULT_NAN if math.isnan(value) else _F32.infinity | (_F32.sign if value < 0 else 0)
+    bits = rounded(value, _F32, negative_zero=negative_zero)
+    return bits if bits & ~_F32.sign >= 1 << _F32.fraction else bits & _F32.sign
+
+
+def _sum_f32(x: int, y: int) -> int:
+    """X + y of f32 bits without subnormals."""
+    p, q = _number(x, "f32"), _number(y, "f32")
+    if isinstance(p, Fraction) and isinstance(q, Fraction):
+        return _plain_f32(p + q, negative_zero=bool(x & y & _F32.sign))
+    return _plain_f32(
+        math.nan if isinstance(p, float) and isinstance(q, float) and p != q else p if isinstance(p, float) else q
+    )
+
+
+def _tree(terms: list[int]) -> int:
+    """The pairwise sum of f32 bits."""
+    while len(terms) > 1:
+        terms = [_sum_f32(terms[n], terms[n + 1]) for n in range(0, len(terms), 2)]
+    return terms[0]
+
+
+def _without_subnormals(bits: int, kind: str) -> int:
+    f = FORMATS[kind]
+    return 0 if bits & ~f.sign < 1 << f.fraction else bits
+
+
+def _dot_pairs(a: list[int], b: list[int], accumulator: int, operation: MatrixOperation) -> int:
+    kind = operation.shape.type_a
+    total = _without_subnormals(accumulator, "f32")
+    for start in range(0, len(a), operation.group):
+        products: list[int] = []
+        for x, y in zip(a[start : start + operation.group], b[start : start + operation.group], strict=True):
+            numbers = [_number(_without_subnormals(bits, kind), kind) for bits in (x, y)]
+            products.append(_plain_f32(_product(numbers[0], numbers[1])))
+        total = _sum_f32(total, _tree(products))
+    return total
 
 
 def _dot_chain(a: list[int], b: list[int], accumulator: int, kind: str) -> int:
@@ -189,34 +245,103 @@ def _flush(bits: int, mode: int) -> int:
     return bits & _F32.sign if not mode >> 4 & 1 and bits & ~_F32.sign < 1 << 23 else bits
 
 
-def multiply(shape: MatrixShape, a: Registers, b: Registers, c: Registers | int, mode: int = 0xF0) -> Registers:
-    """D of a matrix instruction. Registers have shape (count, 64); `c` may be one constant's bits for all elements.
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """Registers of shape (count, 64), or for C and the scales one constant's bits for all lanes.
 
-    f32 inputs follow MODE's f32 denormal input bit; everything else never flushes.
+    `index` of a sparse instruction; `scales` of A and B of a scaled one.
     """
-    bits = shape.element_bits
-    words = shape.result_bits // 32
+
+    a: Registers
+    b: Registers
+    c: Registers | int
+    index: Registers | int = 0
+    scales: tuple[Registers | int, Registers | int] = (0, 0)
+
+
+def _lane_word(value: Registers | int, lane: int) -> int:
+    return value if isinstance(value, int) else int(value[0, lane])
+
+
+def _ks(operation: MatrixOperation, index: Registers | int, block: int, i: int) -> list[int]:
+    """The k of each element of a row of A."""
+    shape = operation.shape
+    if not shape.sparse:
+        return list(range(shape.k))
+    found: list[int] = []
+    for held in range(shape.k_a):
+        lane, element = shape.place_a(block, i, held)
+        bits = _lane_word(index, lane) >> operation.index_shift
+        found.append(held // 2 * 4 + (bits >> 2 * element & 3))
+    return found
+
+
+def _scale(value: Registers | int, byte: int, lane: int) -> int | None:
+    """The exponent of a scale; None for NaN."""
+    code = _lane_word(value, lane) >> 8 * byte & 255
+    return None if code == 255 else code - 127
+
+
+def _scales(operation: MatrixOperation, operands: Operands, i: int, j: int) -> list[int | None]:
+    """For each k the exponent of both scales together; empty without scales."""
+    if operation.scale_bytes is None:
+        return []
+    shape = operation.shape
+    found: list[int | None] = []
+    for k in range(shape.k):
+        lanes = (i + shape.m * (k // 32), j + shape.n * (k // 32))
+        pair = [_scale(s, byte, n) for s, byte, n in zip(operands.scales, operation.scale_bytes, lanes, strict=True)]
+        found.append(None if pair[0] is None or pair[1] is None else pair[0] + pair[1])
+    return found
+
+
+def multiply(operation: MatrixOperation, operands: Operands, mode: int = 0xF0) -> Registers:
+    """D of a matrix instruction, registers of shape (count, 64).
+
+    f32 inputs follow MODE's f32 denormal input bit; everything else never flushes, but for PAIRS.
+    """
+    shape = operation.shape
+    bits, bits_b, words = shape.element_bits, shape.element_bits_b, shape.result_bits // 32
+    signs = [(1 << (width - 1)) * on for width, on in zip((bits, bits_b, shape.result_bits), operation.negate, strict=True)]
     result = np.zeros((shape.results_per_lane * words, WAVE), np.uint32)
     for lane in range(WAVE):
         for element in range(shape.results_per_lane):
             block, i, j = shape.place_d(lane, element)
-            row = [_element(a, *shape.place_a(block, i, k), bits) for k in range(shape.k)]
-            column = [_element(b, *shape.place_b(block, k, j), bits) for k in range(shape.k)]
-            start = c if isinstance(c, int) else _element(c, lane, element, shape.result_bits)
-            value = _dot(shape, row, column, start, mode)
+            source = operation.block_of_a(block)
+            ks = _ks(operation, operands.index, source, i)
+            row = [_element(operands.a, *shape.place_a(source, i, k), bits) ^ signs[0] for k in range(shape.k_a)]
+            places = [shape.place_b(block, k, j) for k in ks]
+            column = [_element(operands.b, operation.lane_of_b(n), e, bits_b) ^ signs[1] for n, e in places]
+            c = operands.c
+            start = (c if isinstance(c, int) else _element(c, lane, element, shape.result_bits)) ^ signs[2]
+            scales = _scales(operation, operands, i, j)
+            value = dot(operation, row, column, start, mode, scales)
             for word in range(words):
                 result[element * words + word, lane] = value >> (32 * word) & 0xFFFFFFFF
     return result
 
 
-def _dot(shape: MatrixShape, row: list[int], column: list[int], start: int, mode: int) -> int:
-    if shape.type_a == "i8":
-        return _dot_integer(row, column, start)
-    if shape.type_a == "f32":
-        row, column = ([_flush(x, mode) for x in side] for side in (row, column))
-    if shape.type_a in ("f32", "f64"):
-        return _dot_chain(row, column, start, shape.type_a)
-    return _dot_fused(row, column, start, shape)
+def dot(
+    operation: MatrixOperation,
+    row: list[int],
+    column: list[int],
+    start: int,
+    mode: int = 0xF0,
+    scales: Sequence[int | None] = (),
+) -> int:
+    """The bits of one element of D: a row of A and its partners in B added to `start`; `scales` are exponents by k."""
+    kind = operation.shape.type_a
+    match operation.rule:
+        case Rule.INTEGER:
+            return _dot_integer(row, column, start)
+        case Rule.CHAIN:
+            if kind == "f32":
+                row, column = ([_flush(x, mode) for x in side] for side in (row, column))
+            return _dot_chain(row, column, start, kind)
+        case Rule.PAIRS:
+            return _dot_pairs(row, column, start, operation)
+        case Rule.FUSED:
+            return _dot_fused(row, column, start, operation, scales)
 
 
 def as_f32(bits: int, kind: str) -> int:
@@ -224,6 +349,8 @@ def as_f32(bits: int, kind: str) -> int:
     return convert(bits, FORMATS[kind], _F32)
 
 
-def evaluate(shape: MatrixShape, sources: dict[str, Any], mode: int = 0xF0) -> Registers:
-    """`multiply` with operands by name: src0, src1, src2."""
-    return multiply(shape, sources["src0"], sources["src1"], sources["src2"], mode)
+def evaluate(operation: MatrixOperation, sources: dict[str, Any], mode: int = 0xF0) -> Registers:
+    """`multiply` with operands by name: src0, src1, src2; of a sparse instruction vdst and idx; scale0 and scale1."""
+    c = sources["vdst" if operation.shape.sparse else "src2"]
+    scales = (sources.get("scale0", 0), sources.get("scale1", 0))
+    return multiply(operation, Operands(sources["src0"], sources["src1"], c, sources.get("idx", 0), scales), mode)

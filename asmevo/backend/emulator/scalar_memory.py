@@ -9,23 +9,23 @@ Owns their alignment, bounds and, in strict mode, their delivery at lgkmcnt(0) o
 
 from __future__ import annotations
 
+from llvmlite import ir
+
 from asmevo.backend.emulator import layout
+from asmevo.backend.emulator.atomics import combine
 from asmevo.backend.emulator.codegen import Emitter
 from asmevo.backend.emulator.irkit import I32, I64, Value, const
 from asmevo.backend.emulator.layout import ENTRY
 from asmevo.backend.emulator.memory_codegen import resolve
 from asmevo.backend.emulator.queue_codegen import fill_load, new_entry
-from asmevo.diagnostics import fail
 from asmevo.ir.semantics.expr import MemoryOp
 
 
 def emit(m: Emitter, memory: MemoryOp, strict: bool) -> None:
     """Loads `memory.bytes` into the destination, or stores the data operand; the two low address bits are ignored.
 
-    E0507 for scalar atomics.
+    An atomic does both; with a descriptor it does nothing, and gives 0, where its last byte is out of range.
     """
-    if memory.atomic is not None:
-        fail("E0507", f"the emulator has no scalar atomic '{memory.atomic}'")
     f, b = m.f, m.f.b
     address = m.emit(memory.addresses[0])
     if memory.addresses[0].bits < 64:
@@ -40,6 +40,9 @@ def emit(m: Emitter, memory: MemoryOp, strict: bool) -> None:
         address = b.add(base, offset)
         limit = b.sub(limit, offset)
     address = b.and_(address, const(64, -4))
+    if memory.atomic is not None:
+        _atomic(m, memory, address, limit, strict)
+        return
     count = memory.bytes // 4
     lane = const(64, 0)
     if memory.dest is None:
@@ -65,3 +68,31 @@ def emit(m: Emitter, memory: MemoryOp, strict: bool) -> None:
     if entry is not None:
         slot = f.load(I32, f.at(m.op, layout.offset(layout.OP, "slot") + 4 * place_of.slot), 4)
         fill_load(f, m.state, entry, layout.ENTRY_SCALAR, b.lshr(slot, const(32, 2)), count, const(64, -1))
+
+
+def _atomic(m: Emitter, memory: MemoryOp, address: Value, limit: Value | None, strict: bool) -> None:
+    f, b = m.f, m.f.b
+    size = memory.bytes
+    kind = ir.IntType(8 * size)
+    place = m.places[memory.data[0]]
+    count = max(1, place.bits // (8 * size)) if "cmpswap" in str(memory.atomic) else 1
+    given = [f.load(kind, f.at(m.slot(place.slot), size * n), 4) for n in range(count)]
+    before = f.local(kind)
+    f.store(ir.Constant(kind, 0), before)
+    inside = const(1, 1) if limit is None else b.icmp_signed(">=", limit, const(64, size))
+    lane = const(64, 0)
+    with f.when(inside):
+        # The first call checks that the old value is defined.
+        resolve(f, m.state, address, size, lane, write=False, defined=strict)
+        at = resolve(f, m.state, address, size, lane, write=True, defined=False)
+        old = f.load(kind, at)
+        f.store(combine(m, str(memory.atomic), old, [given], size), at)
+        f.store(old, before)
+    if memory.dest is None:
+        return
+    entry = new_entry(f, m.state, "smem") if strict else None
+    target = m.slot(m.places[memory.dest].slot) if entry is None else f.field(ENTRY, entry, "data")
+    f.store(f.load(kind, before), target, 4)
+    if entry is not None:
+        slot = f.load(I32, f.at(m.op, layout.offset(layout.OP, "slot") + 4 * m.places[memory.dest].slot), 4)
+        fill_load(f, m.state, entry, layout.ENTRY_SCALAR, b.lshr(slot, const(32, 2)), size // 4, const(64, -1))

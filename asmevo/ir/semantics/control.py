@@ -1,4 +1,4 @@
-"""Instructions that the interpreters' engines carry out themselves: branches, waits, barriers, ends, hardware registers.
+"""Instructions that the interpreters' engines carry out themselves: branches, waits, barriers, ends, hardware registers, modes.
 
 Each has the domain CONTROL and its mnemonic as `intrinsic`.
 """
@@ -16,7 +16,8 @@ _NAMES = frozenset(
         *("s_sethalt", "s_setkill", "s_icache_inv", "s_incperflevel", "s_decperflevel", "s_ttracedata", "s_sendmsg"),
         *("s_sendmsghalt", "s_endpgm_saved", "s_cbranch_cdbgsys", "s_cbranch_cdbguser", "s_cbranch_cdbgsys_or_user"),
         *("s_cbranch_cdbgsys_and_user", "s_setpc_b64", "s_swappc_b64", "s_call_b64", "s_getreg_b32", "s_setreg_b32"),
-        *("s_setreg_imm32_b32", "s_memtime", "s_memrealtime", "v_nop", "v_clrexcp", "ds_nop"),
+        *("s_setreg_imm32_b32", "s_memtime", "s_memrealtime", "v_nop", "v_clrexcp", "ds_nop", "s_setvskip"),
+        *("s_set_gpr_idx_on", "s_set_gpr_idx_off", "s_set_gpr_idx_mode", "s_set_gpr_idx_idx"),
     }
 )
 

@@ -1,97 +1,26 @@
-"""Conversions between numeric formats, fp8 included.
+"""Conversions between numeric formats. What fp8 and the other small floats are is `small_float`'s.
 
-fp8 here is gfx942's: E4M3 with bias 8 and E5M2 with bias 16, without infinities or negative zero, 0x80 the only NaN. A value
-beyond the largest becomes NaN, or with MODE's FP16_OVFL bit (23) the largest. Source: CDNA3 ISA guide, "Float conversions" and
-the instruction descriptions.
+Stochastic rounding adds random bits below the last kept one and truncates; they are the upper ones of the random source. The
+scaled conversions of gfx950 multiply by the power of two that the scale operand's exponent field names when they widen, and
+divide by it when they narrow. Source: CDNA3 and CDNA4 ISA guides, "Float conversions" and the instruction descriptions.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asmevo.ir.semantics import build as b
 from asmevo.ir.semantics.expr import Expr, Op, Program
-from asmevo.ir.semantics.form import Form, UnsupportedFormError
+from asmevo.ir.semantics.form import Form
 from asmevo.ir.semantics.modifiers import float_const, float_program, lane_program, source
-from asmevo.ir.semantics.vector_float import infinity
-
-_FP16_OVFL = 23
-
-
-@dataclass(frozen=True, slots=True)
-class SmallFloat:
-    """An 8-bit float without infinities: fraction bits and exponent bias."""
-
-    fraction: int
-    bias: int
-
-
-SMALL = {"fp8": SmallFloat(3, 8), "bf8": SmallFloat(2, 16)}
-
-
-def from_small(fmt: str, value: Expr) -> Expr:
-    """The f32 equal to an 8-bit float."""
-    small = SMALL[fmt]
-    exponent_bits = 7 - small.fraction
-    sign = b.extract(value, 7, 1)
-    fraction = b.zext(b.extract(value, 0, small.fraction), 32)
-    exponent = b.zext(b.extract(value, small.fraction, exponent_bits), 32)
-    biased = b.add(exponent, b.const(32, 127 - small.bias))
-    normal = b.or_(b.shl(biased, b.const(32, 23)), b.shl(fraction, b.const(32, 23 - small.fraction)))
-    lowest = b.itof("u32", "f32", fraction)
-    denormal = b.fmul("f32", lowest, float_const("f32", 2.0 ** (1 - small.bias - small.fraction)))
-    size = b.ite(b.is_zero(exponent), denormal, normal)
-    signed = b.or_(size, b.shl(b.zext(sign, 32), b.const(32, 31)))
-    return b.ite(b.eq(value, b.const(8, 0x80)), b.const(32, 0x7FC00000), signed)
-
-
-def _small_bits(fmt: str, value: Expr, rounding: Expr) -> Expr:
-    """The magnitude of the 8-bit float as 32 bits; `rounding` is added below the last kept bit (as for a normal result)."""
-    small = SMALL[fmt]
-    dropped = 23 - small.fraction
-    size = b.fabs(value)
-    least = 1 - small.bias
-    exponent = b.lshr(size, b.const(32, 23))
-    smallest = b.const(32, 127 + least)
-    short = b.ite(b.ult(exponent, smallest), b.sub(smallest, exponent), b.const(32, 0))
-    whole = b.or_(b.and_(size, b.const(32, 0x7FFFFF)), b.const(32, 0x800000))
-    # A denormal result keeps fewer bits: the mantissa with its leading one is moved down with sticky bits preserved.
-    limit = b.const(32, 25)
-    amount = b.ite(b.ult(short, limit), short, limit)
-    moved = b.lshr(whole, amount)
-    lost = b.nonzero(b.and_(whole, b.sub(b.shl(b.const(32, 1), amount), b.const(32, 1))))
-    moved = b.or_(moved, b.zext(lost, 32))
-    rebased = b.sub(size, b.const(32, (127 - small.bias) << 23))
-    exact = b.ite(b.is_zero(short), rebased, moved)
-    return b.lshr(b.add(exact, rounding_of(exact, rounding, dropped)), b.const(32, dropped))
-
-
-def rounding_of(exact: Expr, rounding: Expr, dropped: int) -> Expr:
-    """What to add before `dropped` bits go: nearest even when `rounding` is the constant 0 of 1 bit, else those random bits."""
-    if rounding.bits == 1:
-        odd = b.and_(b.lshr(exact, b.const(32, dropped)), b.const(32, 1))
-        return b.add(odd, b.const(32, (1 << (dropped - 1)) - 1))
-    return b.lshr(rounding, b.const(32, 32 - dropped))
-
-
-def to_small(fmt: str, value: Expr, rounding: Expr | None = None) -> Expr:
-    """An f32 as an 8-bit float: to nearest even, or with 32 random bits in `rounding`."""
-    size = _small_bits(fmt, value, b.const(1, 0) if rounding is None else rounding)
-    over = b.ult(b.const(32, 0x7F), size)
-    saturated = b.ite(b.extract(b.special("mode"), _FP16_OVFL, 1), b.const(8, 0x7F), b.const(8, 0x80))
-    negative = b.concat(b.extract(value, 31, 1), b.const(7, 0))
-    magnitude = b.ite(over, saturated, b.extract(size, 0, 8))
-    signed = b.ite(b.is_zero(magnitude), magnitude, b.or_(magnitude, negative))
-    return b.ite(b.ult(b.const(32, infinity("f32")), b.fabs(value)), b.const(8, 0x80), signed)
+from asmevo.ir.semantics.small_float import format_of, from_small, rounding_of, to_small
+from asmevo.ir.semantics.vector_int import next_random
 
 
 def _small(form: Form) -> Program | None:
     name = form.name
-    fmt = "bf8" if "bf8" in name else "fp8"
+    fmt = format_of("bf8" if "bf8" in name else "fp8", form.target)
     if name in ("v_cvt_f32_fp8", "v_cvt_f32_bf8"):
-        if form.modifier("op_sel"):
-            raise UnsupportedFormError("op_sel of an fp8 source")
-        return float_program(form, "f32", from_small(fmt, b.extract(source(form, "src0"), 0, 8)))
+        low = 8 * _source_byte(form)
+        return float_program(form, "f32", from_small(fmt, b.extract(source(form, "src0"), low, 8)))
     if name in ("v_cvt_pk_f32_fp8", "v_cvt_pk_f32_bf8"):
         low = 16 if form.flags("op_sel", 1, 0)[0] else 0
         pair = source(form, "src0")
@@ -102,12 +31,98 @@ def _small(form: Form) -> Program | None:
         return lane_program(form, b.concat(high, low))
     if name in ("v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32"):
         value = to_small(fmt, source(form, "src0"), source(form, "src1"))
-        selected = form.flags("op_sel", 4, 0)
-        low = 8 * (selected[2] + 2 * selected[3])
-        before = b.old("vdst", 32)
-        result = b.concat(value, b.extract(before, 0, low)) if low else value
-        return lane_program(form, b.concat(b.extract(before, low + 8, 24 - low), result) if low < 24 else result)
+        return lane_program(form, _into_byte(form, value))
     return None
+
+
+def _source_byte(form: Form) -> int:
+    """The byte of source 0 that op_sel's first two items name."""
+    selected = form.flags("op_sel", 2, 0)
+    return selected[0] + 2 * selected[1]
+
+
+def _into_byte(form: Form, value: Expr) -> Expr:
+    """The destination with one byte replaced, which op_sel's last two items name."""
+    selected = form.flags("op_sel", 4, 0)
+    low = 8 * (selected[2] + 2 * selected[3])
+    before = b.old("vdst", 32)
+    result = b.concat(value, b.extract(before, 0, low)) if low else value
+    return b.concat(b.extract(before, low + 8, 24 - low), result) if low < 24 else result
+
+
+def _stochastic(form: Form) -> Program:
+    """v_cvt_sr_{f16,bf16}_f32: bits of the second source are added below the last kept one."""
+    target = form.name.split("_")[3]
+    value, random = source(form, "src0"), source(form, "src1")
+    dropped = 13 if target == "f16" else 16
+    moved = b.add(value, rounding_of(value, random, dropped))
+    kept = b.and_(moved, b.const(32, -1 << dropped))
+    special = b.ult(b.const(32, 0x7F7FFFFF), b.fabs(value))
+    return lane_program(form, b.fcvt("f32", target, b.ite(special, value, kept), toward_zero=True), approximate=True)
+
+
+# Scaled conversions of gfx950 ------------------------------------------------------------------------------------------------
+
+_WIDE = ("f32", "f16", "bf16")
+
+
+def _power(scale: Expr, *, negate: bool) -> Expr:
+    """The exponent that a scale operand names, as a signed 32-bit number: its exponent field less 127."""
+    field = b.zext(b.extract(scale, 23, 8), 32)
+    bias = b.const(32, 127)
+    return b.sub(bias, field) if negate else b.sub(field, bias)
+
+
+def _scaled(form: Form) -> Program | None:
+    """v_cvt_scalef32_[sr_][pk_]TO_FROM between a small float and f32, f16 or bf16; None for the forms of 32 elements."""
+    words = form.name.removeprefix("v_cvt_scalef32_").split("_")
+    random = words[0] == "sr"
+    words = words[1:] if random else words
+    packed = words[0] == "pk"
+    words = words[1:] if packed else words
+    if len(words) != 2:
+        return None
+    target, given = words
+    if given in _WIDE:
+        return _narrowed(form, target, given, packed=packed, random=random)
+    return None if random else _widened(form, target, given, packed=packed)
+
+
+def _widened(form: Form, target: str, given: str, *, packed: bool) -> Program:
+    fmt = format_of(given, form.target)
+    bits = 4 if given == "fp4" else 8
+    low = 8 * _source_byte(form) if given == "fp4" or not packed else 16 * form.flags("op_sel", 1, 0)[0]
+    amount = _power(source(form, "src1"), negate=False)
+    parts: list[Expr] = []
+    for k in range(2 if packed else 1):
+        value = from_small(fmt, b.extract(source(form, "src0"), low + bits * k, bits))
+        value = b.fldexp("f32", value, amount)
+        parts.append(value if target == "f32" else b.fcvt("f32", target, value))
+    result = b.concat(parts[1], parts[0]) if packed else parts[0]
+    return lane_program(form, result, approximate=True)
+
+
+def _narrowed(form: Form, target: str, given: str, *, packed: bool, random: bool) -> Program:
+    fmt = format_of(target, form.target)
+    in_one = packed and given != "f32"
+    scale = source(form, "src2" if random or (packed and given == "f32") else "src1")
+    amount = _power(scale, negate=True)
+    noise = source(form, "src1") if random else None
+    codes: list[Expr] = []
+    for k in range(2 if packed else 1):
+        if in_one:
+            value = b.extract(source(form, "src0"), 16 * k, 16)
+        elif packed and random:
+            value = b.extract(source(form, "src0", 64), 32 * k, 32)
+        else:
+            value = source(form, "src1" if k else "src0", b.FLOAT_BITS[given])
+        wide = value if given == "f32" else b.fcvt(given, "f32", value)
+        codes.append(to_small(fmt, b.fldexp("f32", wide, amount), noise))
+        noise = next_random(noise) if noise is not None else None
+    result = b.concat(codes[1], codes[0]) if packed else codes[0]
+    if result.bits == 8:
+        result = _into_byte(form, result)
+    return lane_program(form, result, approximate=True)
 
 
 def _integer_target(form: Form, source_format: str, target: str) -> Program:
@@ -172,6 +187,10 @@ def program(form: Form) -> Program | None:
             return lane_program(form, b.ftoi("f32", "i32", b.fop(Op.FFLOOR, "f32", value)))
         case _:
             pass
+    if name.startswith("v_cvt_scalef32_"):
+        return _scaled(form)
+    if name in ("v_cvt_sr_f16_f32", "v_cvt_sr_bf16_f32"):
+        return _stochastic(form)
     found = _small(form) or _packed(form)
     if found:
         return found

@@ -1,8 +1,9 @@
-"""Instructions that read other lanes: readlane, readfirstlane, bpermute, swizzle; writelane and permute as intrinsics.
+"""Instructions that read other lanes: readlane, readfirstlane, bpermute, swizzle, swaps; writelane and permute as intrinsics.
 
 v_writelane_b32 gives lane `src1` of vdst the scalar `src0`, whatever EXEC says. ds_permute_b32 pushes: an active lane's data0
 goes to lane (addr + offset) / 4 modulo 64, the highest active source wins, lanes that nothing reaches get 0.
-Source: CDNA3 ISA guide, "V_READLANE_B32", "DS_PERMUTE_B32", "DS_SWIZZLE_B32".
+Source: CDNA3 ISA guide, "V_READLANE_B32", "DS_PERMUTE_B32", "DS_SWIZZLE_B32"; CDNA4 ISA
+guide, "V_PERMLANE32_SWAP_B32".
 """
 
 from __future__ import annotations
@@ -33,6 +34,26 @@ def _swizzle_lane(pattern: Expr) -> Expr:
     return b.ite(b.extract(pattern, 15, 1), quad, masked)
 
 
+def _swap(form: Form) -> Program:
+    """v_permlane{16,32}_swap: the destination's odd groups of lanes change places with the source's even ones.
+
+    What an inactive lane would give is not taken: the register keeps its value, or with bound_ctrl becomes 0.
+    """
+    size = int(form.name.removeprefix("v_permlane").partition("_")[0])
+    lane = b.lane()
+    odd = b.nonzero(b.and_(lane, b.const(32, size)))
+    other = b.xor(lane, b.const(32, size))
+    there = b.lane_active(other)
+
+    def taken(name: str, own: str) -> Expr:
+        missing = b.const(32, 0) if form.modifier("bound_ctrl") else b.old(own, 32)
+        return b.ite(there, b.gather(name, other), missing)
+
+    first = b.ite(odd, taken("src0", "vdst"), b.old("vdst", 32))
+    second = b.ite(odd, b.old("src0", 32), taken("vdst", "src0"))
+    return Program(Domain.LANE, (Write("vdst", first), Write("src0", second)))
+
+
 def program(form: Form) -> Program | None:
     """The program of a cross-lane instruction; None for others."""
     match form.name:
@@ -40,6 +61,8 @@ def program(form: Form) -> Program | None:
             active = b.special("exec")
             first = b.ite(b.is_zero(active), b.const(32, 0), b.extract(b.ctz(active), 0, 32))
             return Program(Domain.SCALAR, (Write("sdst", b.gather("src0", first)),))
+        case "v_permlane16_swap_b32" | "v_permlane32_swap_b32":
+            return _swap(form)
         case "v_readlane_b32":
             index = b.and_(b.src("src1", 32), b.const(32, 63))
             return Program(Domain.SCALAR, (Write("sdst", b.gather("src0", index)),))

@@ -44,6 +44,8 @@ class Form:
     definition: OpcodeDef
     kinds: tuple[OperandKind, ...]
     modifiers: tuple[tuple[str, ModifierValue], ...]
+    target: str = ""
+    """The target, where the meaning depends on it; else empty, so that the targets share a program."""
 
     def modifier(self, name: str, default: ModifierValue = False) -> ModifierValue:
         """A modifier's value, or `default`."""
@@ -81,8 +83,13 @@ class Form:
         raise KeyError(f"{self.name} has no operand {name}")
 
 
-def form_of(i: Instruction) -> Form | None:
-    """The form; None for raw data and for what does not fit its definition."""
+def _depends_on_target(name: str) -> bool:
+    """Whether targets disagree: on 8-bit floats, and on the sums of matrix instructions."""
+    return "fp8" in name or "bf8" in name or name.startswith(("v_mfma_", "v_smfmac_"))
+
+
+def form_of(i: Instruction, target: str = "gfx942") -> Form | None:
+    """The form on a target; None for raw data and for what does not fit its definition."""
     definition = i.definition
     if definition is None or len(definition.operands) != len(i.operands):
         return None
@@ -113,7 +120,8 @@ def form_of(i: Instruction) -> Form | None:
         else:
             kinds.append(OperandKind("none"))
     encoding = i.mnemonic[len(name) + 1 :] if i.mnemonic != name else ""
-    return Form(name, encoding, definition, tuple(kinds), tuple(sorted(modifiers, key=lambda item: item[0])))
+    chip = target if _depends_on_target(name) else ""
+    return Form(name, encoding, definition, tuple(kinds), tuple(sorted(modifiers, key=lambda item: item[0])), chip)
 
 
 _UNSIGNED_K = ("s_cmpk_eq_u32", "s_cmpk_lg_u32", "s_cmpk_gt_u32", "s_cmpk_ge_u32", "s_cmpk_lt_u32", "s_cmpk_le_u32")

@@ -2,6 +2,8 @@
 
 Names of `atomic`: operation and type, `add_u32`, `smax` as `max_i32`, `swap_b32`, ... `cmpswap_*` has one data operand, the new
 value below the comparison value; `cmpst_*` (DS) has two, the comparison value first; `mskor_*` has mask and value.
+ds_append and ds_consume are intrinsics: the LDS dword at
+M0[15:0] + offset grows or shrinks by the number of active lanes, which all get its old value; without one nothing happens.
 A scratch address is the byte offset in the lane's own private segment. `MemoryOp.bytes` counts one address.
 Source: CDNA3 ISA guide, "Scalar Memory Operations", "Vector Memory Operations", "Flat Memory Instructions", "Data Share".
 """
@@ -84,11 +86,33 @@ def _ds_atomic(name: str) -> str:
     return f"{operation}_{kind}"
 
 
+def _transposing(form: Form) -> Program:
+    """ds_read_b64_tr_bN and ds_read_b96_tr_b6, `transpose:N`: 16 lanes read a matrix by rows and hold it by columns."""
+    address = b.add(b.src("addr", 32), b.imm("offset", 32))
+    size = form.definition.memory_bytes
+    width = form.name.rpartition("_b")[2]
+    return Program(Domain.INTRINSIC, memory=MemoryOp((address,), size, (), "vdst"), intrinsic=f"transpose:{width}")
+
+
+def transposed_from(lane: int, element: int, count: int) -> tuple[int, int]:
+    """Which lane's which element a transposing read gives `lane` as its `element`-th, of `count` a lane.
+
+    Of each group of 16 lanes, 16 / count consecutive ones read a row of 16 elements; lane n of the group gets the n-th
+    element of every row. Source: CDNA4 ISA guide, "MFMA transpose load from LDS".
+    """
+    within = lane % 16
+    return lane - within + element * (16 // count) + within // count, within % count
+
+
 def _ds(form: Form) -> Program | None:
     name = form.name
     access = form.definition.access
-    if access is None or name.startswith(("ds_append", "ds_consume", "ds_condxchg32", "ds_gws")) or "_tr_" in name:
+    if access is None or name.startswith(("ds_condxchg32", "ds_gws")):
         return None
+    if "_tr_" in name:
+        return _transposing(form)
+    if name in ("ds_append", "ds_consume"):
+        return Program(Domain.INTRINSIC, intrinsic=name)
     addresses = _ds_addresses(form)
     size = form.definition.memory_bytes // len(addresses)
     if access in (Access.LOAD, Access.STORE):
@@ -125,8 +149,6 @@ def _vector(form: Form, address: Expr, dest: str, **buffer: str | Expr | None) -
     atomic = None
     extend = Extend.NONE
     if access is Access.LDS_DMA:
-        if size > 4 or form.modifier("format"):
-            return None
         lds = _lds_destination()
         extend = _load_extend(form, size)
         target = None

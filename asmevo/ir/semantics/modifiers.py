@@ -179,7 +179,10 @@ def place(form: Form, value: Expr, target: str = "vdst") -> Expr:
 
 
 def _destination_place(form: Form) -> int:
-    """The destination's position in op_sel: after the sources; 3 when not printed there, which reads as 0."""
+    """The destination's position in op_sel: after the sources, or last of four items."""
+    printed = form.modifier("op_sel", ())
+    if isinstance(printed, tuple) and len(printed) == 4:
+        return 3
     return min(3, sum(spec.name in _SOURCES for spec in form.definition.operands))
 
 

@@ -13,7 +13,7 @@ from asmevo.ir.semantics import build as b
 from asmevo.ir.semantics.expr import Expr, Program
 from asmevo.ir.semantics.form import Form, UnsupportedFormError
 from asmevo.ir.semantics.modifiers import lane_program, raw, scale_and_clamp
-from asmevo.ir.semantics.vector_float import maximum, minimum
+from asmevo.ir.semantics.vector_float import ieee_maximum, ieee_minimum, maximum, minimum
 from asmevo.ir.semantics.vector_int import saturate
 
 _SOURCES = ("src0", "src1", "src2")
@@ -38,6 +38,13 @@ _FLOAT: dict[str, Callable[[str, Expr, Expr], Expr]] = {
     "mul": b.fmul,
     "min": minimum,
     "max": maximum,
+}
+
+
+_FLOAT_THREE: dict[str, Callable[[str, Expr, Expr, Expr], Expr]] = {
+    "fma": b.ffma,
+    "minimum3": lambda fmt, x, y, z: ieee_minimum(fmt, ieee_minimum(fmt, x, y), z),
+    "maximum3": lambda fmt, x, y, z: ieee_maximum(fmt, ieee_maximum(fmt, x, y), z),
 }
 
 
@@ -94,10 +101,13 @@ def _packed(form: Form) -> Program | None:
             args = [b.extract(b.src(name, 32), 16 * high, 16) for name in ("src0", "src1")]
             results.append(b.ffma("f16", args[0], args[1], b.extract(b.old("vdst", 32), 16 * high, 16)))
         elif kind in ("f16", "f32"):
-            if word not in _FLOAT and word != "fma":
+            if word not in _FLOAT and word not in _FLOAT_THREE:
                 return None
             args = [_halves(form, name, b.FLOAT_BITS[kind], high, negates=True) for name in _sources(form)]
-            value = b.ffma(kind, args[0], args[1], args[2]) if word == "fma" else _FLOAT[word](kind, args[0], args[1])
+            if word in _FLOAT_THREE:
+                value = _FLOAT_THREE[word](kind, args[0], args[1], args[2])
+            else:
+                value = _FLOAT[word](kind, args[0], args[1])
             results.append(scale_and_clamp(form, kind, value))
         else:
             args = [_halves(form, name, 16, high, negates=False) for name in _sources(form)]

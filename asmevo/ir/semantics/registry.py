@@ -34,11 +34,6 @@ _VECTOR: tuple[Callable[[Form], Program | None], ...] = (
 )
 
 UNSUPPORTED: dict[str, str] = {
-    "s_setvskip": "skips vector instructions by a MODE bit",
-    "s_set_gpr_idx_on": "indexed register mode: the registers touched are not printed",
-    "s_set_gpr_idx_off": "indexed register mode",
-    "s_set_gpr_idx_mode": "indexed register mode",
-    "s_set_gpr_idx_idx": "indexed register mode",
     "s_movrels_b32": "indexed move: the register touched is not printed",
     "s_movrels_b64": "indexed move: the register touched is not printed",
     "s_movreld_b32": "indexed move: the register touched is not printed",
@@ -55,37 +50,16 @@ UNSUPPORTED: dict[str, str] = {
     "v_cubesc_f32": "graphics only",
     "v_cubetc_f32": "graphics only",
     "v_trig_preop_f64": "its table of 2/pi bits is not published",
-    "ds_append": "counts active lanes of all waves of a queue",
-    "ds_consume": "counts active lanes of all waves of a queue",
     "ds_condxchg32_rtn_b64": "exchange by a flag bit, no user known",
     "v_mqsad_pk_u16_u8": "sums of absolute differences over sliding windows",
     "v_mqsad_u32_u8": "sums of absolute differences over sliding windows",
     "v_qsad_pk_u16_u8": "sums of absolute differences over sliding windows",
     "v_cvt_pkaccum_u8_f32": "graphics only",
-    "v_prng_b32": "gfx950 only",
 }
 _UNSUPPORTED_PREFIXES: dict[str, str] = {
-    "v_permlane": "gfx950 only",
-    "v_cvt_sr_bf16": "gfx950 only",
-    "v_cvt_sr_f16": "gfx950 only",
-    "v_maximum3_": "gfx950 only",
-    "v_minimum3_": "gfx950 only",
-    "v_pk_maximum3_": "gfx950 only",
-    "v_pk_minimum3_": "gfx950 only",
-    "v_ashr_pk_": "gfx950 only",
-    "v_bitop3_": "gfx950 only",
-    "ds_read_b64_tr_": "transposing reads of gfx950",
-    "ds_read_b96_tr_": "transposing reads of gfx950",
-    "v_smfmac_": "sparse matrix operations",
-    "v_mfma_scale_": "block-scaled matrix operations of gfx950",
-    "v_mfma_ld_scale_": "block-scaled matrix operations of gfx950",
-    "v_cvt_scalef32_": "scaled conversions of gfx950",
+    "v_mfma_ld_scale_": "scales of the next matrix operation, gfx950: nothing emits it",
+    "v_cvt_scalef32_": "scaled conversions of 32 elements at once, gfx950",
     "tbuffer_": "typed buffer access: the data format is converted",
-    "v_mfma_f32_16x16x128_": "matrix operations of gfx950 on FP8, FP6 and FP4 mixed",
-    "v_mfma_f32_32x32x64_": "matrix operations of gfx950 on FP8, FP6 and FP4 mixed",
-    # Of the buffer loads only the form to LDS is without semantics.
-    "buffer_load_dwordx": "loads to LDS of more than four bytes a lane, gfx950 only",
-    "global_load_lds_dwordx": "loads to LDS of more than four bytes a lane, gfx950 only",
     "buffer_store_lds_": "stores from LDS, gfx90a only",
     "ds_gws_": "global wave sync",
     "s_scratch_": "scalar scratch access",
@@ -133,11 +107,11 @@ def program_of_form(form: Form) -> Program | None:
         return None
 
 
-def program_of(i: Instruction) -> Program | None:
-    """The meaning of an instruction with all its modifiers; None when it has none here: treat it as opaque.
+def program_of(i: Instruction, target: str = "gfx942") -> Program | None:
+    """The meaning of an instruction with all its modifiers on a target; None when it has none here: treat it as opaque.
 
     A pure function of mnemonic, modifiers and operand kinds: instructions that differ only in register numbers, constants and
     offsets give equal programs.
     """
-    form = form_of(i)
+    form = form_of(i, target)
     return None if form is None else program_of_form(form)

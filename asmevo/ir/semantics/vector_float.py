@@ -4,6 +4,8 @@ The float rules, which every interpreter follows:
 
 * FADD, FMUL, FFMA round to nearest even. Denormal inputs become zeros of their sign unless MODE allows them (bit 4 for f32 and
   bf16, bit 6 for f16 and f64), denormal results unless MODE allows those (bits 5 and 7).
+* With MODE's FP16_OVFL bit (23) an f16 result that overflowed is the largest finite value; infinities that follow from an
+  infinite operand, or from a pole (the reciprocal of 0), stay.
 * A NaN operand gives the first NaN operand in argument order, quieted. An invalid operation gives the positive default NaN
   (0x7fc00000 for f32).
 * FMIN and FMAX are IEEE 754-2008 minNum and maxNum: one NaN gives the other operand, two the first, quieted; -0 is below +0.
@@ -70,6 +72,20 @@ def _min3(fmt: str, x: Expr, y: Expr, z: Expr) -> Expr:
     return minimum(fmt, minimum(fmt, x, y), z)
 
 
+def _propagating(op: Callable[[str, Expr, Expr], Expr]) -> _Two:
+    """IEEE 754-2019 minimum and maximum: a NaN operand gives the first NaN, quieted."""
+
+    def build(fmt: str, x: Expr, y: Expr) -> Expr:
+        second = b.ite(b.funo(fmt, y, y), quieted(fmt, y), op(fmt, x, y))
+        return b.ite(b.funo(fmt, x, x), quieted(fmt, x), second)
+
+    return build
+
+
+ieee_minimum = _propagating(b.fmin)
+ieee_maximum = _propagating(b.fmax)
+
+
 def _med3(fmt: str, x: Expr, y: Expr, z: Expr) -> Expr:
     most = _max3(fmt, x, y, z)
     rest = b.ite(b.feq(fmt, most, y), maximum(fmt, x, z), maximum(fmt, x, y))
@@ -108,6 +124,8 @@ _THREE: dict[str, _Three] = {
     "min3": _min3,
     "max3": _max3,
     "med3": _med3,
+    "minimum3": lambda fmt, x, y, z: ieee_minimum(fmt, ieee_minimum(fmt, x, y), z),
+    "maximum3": lambda fmt, x, y, z: ieee_maximum(fmt, ieee_maximum(fmt, x, y), z),
     "fma": b.ffma,
     "fma_legacy": b.ffma,
     "mad": _mad,
@@ -273,4 +291,15 @@ def program(form: Form) -> Program | None:
     return None
 
 
-__all__ = ["FRACTION", "float_const", "infinity", "is_signalling", "maximum", "minimum", "program", "quieted"]
+__all__ = [
+    "FRACTION",
+    "float_const",
+    "ieee_maximum",
+    "ieee_minimum",
+    "infinity",
+    "is_signalling",
+    "maximum",
+    "minimum",
+    "program",
+    "quieted",
+]

@@ -103,6 +103,12 @@ def _first(value: Expr, count: Expr) -> Expr:
     return b.ite(b.is_zero(value), b.const(value.bits, -1), count)
 
 
+def next_random(state: Expr) -> Expr:
+    """The next state of the shift register that v_prng_b32 steps."""
+    high = b.extract(state, 31, 1)
+    return b.xor(b.shl(state, b.const(32, 1)), b.ite(high, b.const(32, 197), b.const(32, 0)))
+
+
 def _part(value: Expr, bits: int, *, signed: bool) -> Expr:
     """The low `bits` bits of a 32-bit value, widened back."""
     return b.extend(b.extract(value, 0, bits), 32, signed=signed)
@@ -127,6 +133,7 @@ _ONE_32: dict[str, _Unary] = {
     "v_ffbh_u32": lambda x: _first(x, b.clz(x)),
     "v_ffbl_b32": lambda x: _first(x, b.ctz(x)),
     "v_ffbh_i32": sign_run,
+    "v_prng_b32": next_random,
 }
 _TWO_32: dict[str, _Binary] = {
     "v_and_b32": b.and_,
@@ -296,8 +303,28 @@ def _wide(form: Form) -> Program | None:
             return None
 
 
+def _truth_table(form: Form, bits: int) -> Expr:
+    """v_bitop3: bit 4 * s0 + 2 * s1 + s2 of the table is the result, for each bit of the sources."""
+    value = form.modifier("bitop3", 0)
+    table = value if isinstance(value, int) else 0
+    x, y, z = (source(form, s, bits) for s in ("src0", "src1", "src2"))
+    result: Expr = b.const(bits, 0)
+    for row in range(8):
+        if table >> row & 1:
+            sides = [v if row >> place & 1 else b.not_(v) for v, place in ((x, 2), (y, 1), (z, 0))]
+            result = b.or_(result, b.and_(b.and_(sides[0], sides[1]), sides[2]))
+    return result
+
+
 def _mixed(form: Form) -> Program | None:
     name = form.name
+    if name.startswith("v_bitop3_b"):
+        return lane_program(form, _truth_table(form, int(name[-2:])))
+    if name in ("v_ashr_pk_i8_i32", "v_ashr_pk_u8_i32"):
+        amount = _mask(source(form, "src2"), 32)
+        moved = [b.ashr(source(form, s), amount) for s in ("src0", "src1")]
+        low, high = (saturate(v, 8, signed="_i8_" in name) for v in moved)
+        return lane_program(form, b.concat(high, low))
     if name in ("v_mad_u32_u16", "v_mad_i32_i16"):
         x, y = (b.extend(source(form, s, 16), 32, signed="i16" in name) for s in ("src0", "src1"))
         return lane_program(form, b.add(b.mul(x, y), source(form, "src2")))

@@ -40,7 +40,7 @@ SETTINGS = (
 """MODE and EXEC: all denormals and the modes of compilers first, then each denormal control alone, then none."""
 
 APPROXIMATE = frozenset({Op.FEXP2, Op.FLOG2, Op.FSIN, Op.FCOS})
-REFUSED = ("s_getpc_b64", "s_atomic_", "s_buffer_atomic_", "ds_wrxchg2")
+REFUSED = ("s_getpc_b64",)
 """What has a meaning, but not in the engine, which must say so."""
 
 

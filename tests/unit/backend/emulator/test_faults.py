@@ -110,7 +110,7 @@ def test_the_budget():
 
 def test_a_trap_and_an_instruction_without_semantics():
     assert kinds("s_trap 2") == ["trap"]
-    assert kinds("s_setvskip s0, 0") == ["unsupported"]
+    assert kinds("v_cubeid_f32 v0, v0, v0, v0") == ["unsupported"]
 
 
 EXCHANGE = """

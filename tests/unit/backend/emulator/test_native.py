@@ -8,7 +8,7 @@ import pytest
 
 from asmevo.backend.emulator import cache, compiled_handlers, prepare, reference_matrix
 from asmevo.frontend.parser import parse_line
-from asmevo.ir.semantics.matrix import shape_of
+from asmevo.ir.semantics.matrix import plain_operation
 from machines import Step, differences, random_machine
 from reference_step import run_reference
 
@@ -91,8 +91,9 @@ def test_native_code_agrees_with_the_reference(text: str, mode: int, mask: int):
     ],
 )
 def test_matrix_products_agree_with_the_reference(name: str):
-    shape = shape_of(name)
-    assert shape is not None
+    operation = plain_operation(name)
+    assert operation is not None
+    shape = operation.shape
     width = shape.per_lane * shape.element_bits // 32
     count = shape.results_per_lane * shape.result_bits // 32
 
@@ -103,7 +104,8 @@ def test_matrix_products_agree_with_the_reference(name: str):
     machine = random_machine(5, 0x3F0, 1)  # EXEC is ignored
     got = Step(parse_line(text)).run(machine).vector[256 : 256 + count]
     vector = machine.vector
-    expected = reference_matrix.multiply(shape, vector[:width], vector[16 : 16 + width], vector[288 : 288 + count], 0x3F0)
+    operands = reference_matrix.Operands(vector[:width], vector[16 : 16 + width], vector[288 : 288 + count])
+    expected = reference_matrix.multiply(operation, operands, 0x3F0)
     assert (got == expected).all()
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asmevo.backend.emulator.reference_floats import FORMATS, convert, exact, rounded
-from asmevo.backend.emulator.reference_matrix import fused_step, multiply
-from asmevo.ir.semantics.matrix import shape_of
+from asmevo.backend.emulator.reference_matrix import Operands, fused_step, multiply
+from asmevo.ir.semantics.matrix import plain_operation
 
 
 @given(st.integers(0, 0x7F7FFFFF))
@@ -29,8 +29,9 @@ def test_exact_and_rounded_are_inverse(pattern: int) -> None:
 
 @pytest.mark.parametrize(("name", "kind"), [("v_mfma_f32_16x16x16_f16", np.float16), ("v_mfma_f32_4x4x1_16b_f32", np.float32)])
 def test_matrix_product_of_small_integers_is_exact(name: str, kind: type) -> None:
-    shape = shape_of(name)
-    assert shape is not None
+    operation = plain_operation(name)
+    assert operation is not None
+    shape = operation.shape
     random = np.random.default_rng(1)
     a = random.integers(-4, 5, (shape.blocks, shape.m, shape.k)).astype(kind)
     b = random.integers(-4, 5, (shape.blocks, shape.k, shape.n)).astype(kind)
@@ -42,7 +43,7 @@ def test_matrix_product_of_small_integers_is_exact(name: str, kind: type) -> Non
                 left[shape.place_a(block, i, k)] = a[block, i, k]
                 right[shape.place_b(block, k, i)] = b[block, k, i]
     registers = [np.ascontiguousarray(side.view(np.uint32).reshape(64, words).T) for side in (left, right)]
-    result = multiply(shape, registers[0], registers[1], 0x3F800000).view(np.float32)
+    result = multiply(operation, Operands(registers[0], registers[1], 0x3F800000)).view(np.float32)
     expected = a.astype(np.float64) @ b.astype(np.float64) + 1
     for lane in range(64):
         for r in range(shape.results_per_lane):

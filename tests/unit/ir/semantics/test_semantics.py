@@ -377,7 +377,7 @@ def test_memory_programs() -> None:
 
 
 def test_unknown_meanings_are_opaque_and_control_is_named() -> None:
-    for text in ("s_setvskip s0, 9", "v_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], a[0:3] cbsz:1"):
+    for text in ("ds_gws_barrier v0", "v_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], a[0:3] cbsz:1"):
         assert program_of(parse_line(text)) is None
     barrier = program("s_barrier")
     assert (barrier.domain, barrier.intrinsic) == (Domain.CONTROL, "s_barrier")
