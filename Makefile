@@ -7,7 +7,7 @@ JOBS   ?= 2
 LLVM_CONFIG ?= llvm-config-22
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check fmt lint types imports bench isa-check isa-docs isa-descriptors clean
+.PHONY: help demo test test-slow check fmt lint types imports bench bench-equivalence soundness isa-check isa-docs isa-descriptors fuzz fuzz-smoke clean
 
 help: ## Print this help
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -30,12 +30,12 @@ test-slow: $(STAMP) ## Run the long tests too (set ASMEVO_CORPUS for production 
 check: lint types imports test ## Everything that CI runs
 
 fmt: $(STAMP) ## Format the code
-	$(BIN)/ruff format asmevo tools tests bench examples
-	$(BIN)/ruff check --fix asmevo tools tests bench examples
+	$(BIN)/ruff format asmevo tools tests bench examples fuzz
+	$(BIN)/ruff check --fix asmevo tools tests bench examples fuzz
 
 lint: $(STAMP) ## Format and lint checks
-	$(BIN)/ruff format --check asmevo tools tests bench examples
-	$(BIN)/ruff check asmevo tools tests bench examples
+	$(BIN)/ruff format --check asmevo tools tests bench examples fuzz
+	$(BIN)/ruff check asmevo tools tests bench examples fuzz
 
 types: $(STAMP) ## Strict type check
 	$(BIN)/pyright --pythonpath $(BIN)/python
@@ -45,6 +45,12 @@ imports: $(STAMP) ## Check that imports point one way
 
 bench: $(STAMP) ## Time the parser, emulator and passes on this machine
 	$(BIN)/python bench/run.py
+
+bench-equivalence: $(STAMP) ## Time the equivalence proof (set ASMEVO_CORPUS for production windows)
+	$(BIN)/python bench/equivalence.py
+
+soundness: $(STAMP) ## Try to catch the equivalence proof with mutants and legal edits (set ASMEVO_CORPUS)
+	$(BIN)/python -m tools.equivalence.soundness --output build/soundness.json
 
 triage: $(STAMP) ## List every error found on production objects (set ASMEVO_CORPUS)
 	$(BIN)/python -m tools.triage
@@ -61,6 +67,12 @@ isa-descriptors: $(STAMP) ## Read LLVM's instruction descriptors anew (needs its
 	$(CXX) -std=c++17 tools/isa/llvm_descriptors.cpp -o build/llvm_descriptors \
 	  $$($(LLVM_CONFIG) --cxxflags --ldflags --libs) -Wl,-rpath,$$($(LLVM_CONFIG) --libdir)
 	$(BIN)/python -m tools.isa.descriptors build/llvm_descriptors
+
+fuzz: $(STAMP) ## Mutated inputs for every reader: SECONDS=600 LOG=folder
+	$(BIN)/python -m fuzz --seconds $(or $(SECONDS),600) --jobs $(JOBS) $(if $(LOG),--log $(LOG))
+
+fuzz-smoke: $(STAMP) ## The same for a minute
+	$(BIN)/python -m fuzz --seconds 60 --jobs $(JOBS)
 
 clean: ## Remove what make built
 	rm -rf $(VENV) build .pytest_cache .ruff_cache

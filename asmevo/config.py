@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +15,8 @@ from typing import Any, Literal, NoReturn, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from asmevo.diagnostics import Span, fail
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from asmevo import toml_text
+from asmevo.diagnostics import DiagnosticError, Span, fail
 
 
 class _Strict(BaseModel):
@@ -34,14 +29,14 @@ class VerifySettings(_Strict):
     level: Literal["none", "static", "smt", "emulate"] = Field(
         default="smt", description="static < smt < emulate (needs a launch)"
     )
-    timeout_s: float = Field(default=5.0, gt=0, le=3600, description="z3 budget for one window, seconds")
+    timeout_s: float = Field(default=5.0, gt=0, le=3600, allow_inf_nan=False, description="z3 budget for one window, seconds")
     seeds: int = Field(default=2, ge=1, le=1000, description="wave orders tried in strict emulation")
 
 
 class SearchSettings(_Strict):
     """The budget and seed of `optimize`."""
 
-    budget_s: float = Field(default=60.0, gt=0, description="wall time of the search, seconds")
+    budget_s: float = Field(default=60.0, gt=0, allow_inf_nan=False, description="wall time of the search, seconds")
     attempts: int = Field(default=200, ge=0, description="most proposals tried")
     seed: int = Field(default=0, ge=0, description="seed of every random choice")
     windows: int = Field(default=4, ge=1, le=64, description="hot windows considered")
@@ -110,17 +105,12 @@ def _read(path: Path | None) -> tuple[str, dict[str, Any]]:
     if path is None:
         return "", {}
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        fail("E0207", f"cannot read configuration '{path}': {error}", Span(str(path)))
-    try:
-        return text, tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        place = re.search(r"line (\d+), column (\d+)", str(error))
-        line, column = (int(place[1]), int(place[2])) if place else (1, 1)
-        lines = text.splitlines() or [""]
-        source = lines[min(line, len(lines)) - 1]
-        fail("E0209", f"not valid TOML: {error}", Span(str(path), line, column, source=source))
+        with path.open("rb") as file:
+            raw = file.read(toml_text.MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        fail("E0207", f"cannot read configuration {str(path)!r}: {error}", Span(str(path)))
+    text = toml_text.decoded(raw, str(path), "E0207")
+    return text, toml_text.parsed(text, str(path), "E0209")
 
 
 def _explain(error: ValidationError, text: str, path: Path | None, origins: Mapping[str, str]) -> NoReturn:
@@ -153,7 +143,7 @@ def _locate(key: str, text: str, file: str) -> Span:
         match = re.match(rf"\s*{re.escape(name)}\s*=\s*(.*?)\s*(#.*)?$", line)
         if current == section and match:
             return Span(file, number, match.start(1) + 1, max(len(match[1]), 1), source=line)
-    return Span(file)
+    return toml_text.first_place(text, file)
 
 
 def _leaves(tree: Mapping[str, Any], prefix: str = "") -> list[str]:
@@ -177,6 +167,6 @@ def _put(tree: dict[str, Any], key: str, value: Any) -> None:
 
 def _value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return toml_text.parsed(f"value = {text}", "--set", "E0208")["value"]
+    except DiagnosticError:
         return text

@@ -9,6 +9,10 @@ import enum
 from dataclasses import dataclass
 from typing import NoReturn
 
+_MAX_MESSAGE = 2000
+_MAX_SOURCE = 240
+"""Characters shown of a message or a help, and of a source line."""
+
 
 class Severity(enum.Enum):
     """How bad a diagnostic is, worst last."""
@@ -54,25 +58,25 @@ class Diagnostic:
 
     def concise(self) -> str:
         """One line: `file:line:col: error[E0203]: message`."""
-        head = f"{printable(str(self.span))}: " if self.span else ""
-        return f"{head}{self.severity.value}[{self.code}]: {printable(self.message)}"
+        head = f"{_shortened(str(self.span))}: " if self.span else ""
+        return f"{head}{self.severity.value}[{self.code}]: {_shortened(self.message)}"
 
     def render(self) -> str:
-        """The full form, with the source line and carets where there is text."""
-        lines = [f"{self.severity.value}[{self.code}]: {printable(self.message)}"]
+        """The full form, with the source line and carets where there is text. Of a long line only the part around the place."""
+        lines = [f"{self.severity.value}[{self.code}]: {_shortened(self.message)}"]
         if self.span:
-            lines.append(f" --> {printable(str(self.span))}")
+            lines.append(f" --> {_shortened(str(self.span))}")
             if self.span.source is not None and self.span.line:
                 gutter = str(self.span.line)
                 pad = " " * len(gutter)
-                column = max(self.span.column, 1)
+                before, marked, after = _around(self.span.source, max(self.span.column, 1) - 1, max(self.span.length, 1))
                 lines += [
                     f"{pad} |",
-                    f"{gutter} | {printable(self.span.source)}",
-                    f"{pad} | {' ' * (column - 1)}{'^' * max(self.span.length, 1)}",
+                    f"{gutter} | {before}{marked}{after}",
+                    f"{pad} | {' ' * len(before)}{'^' * max(len(marked), 1)}",
                 ]
         if self.help:
-            lines.append(f"help: {printable(self.help)}")
+            lines.append(f"help: {_shortened(self.help)}")
         return "\n".join(lines)
 
 
@@ -87,6 +91,22 @@ class DiagnosticError(Exception):
 def fail(code: str, message: str, span: Span | None = None, help: str | None = None) -> NoReturn:
     """Raises a DiagnosticError with one error."""
     raise DiagnosticError(Diagnostic(code, message, span, help))
+
+
+def _shortened(text: str) -> str:
+    if len(text) > _MAX_MESSAGE:
+        text = f"{text[:_MAX_MESSAGE]}... ({len(text)} characters)"
+    return printable(text)
+
+
+def _around(source: str, start: int, length: int) -> tuple[str, str, str]:
+    """What is shown of a source line before, at and behind the marked part; `start` counts from 0."""
+    first = 0 if len(source) <= _MAX_SOURCE else max(min(start - _MAX_SOURCE // 2, len(source) - _MAX_SOURCE), 0)
+    last = first + _MAX_SOURCE
+    before = ("... " if first else "") + printable(source[first:start].ljust(min(start, last) - first))
+    stop = min(start + length, last)
+    marked, after = printable(source[start:stop]), printable(source[max(stop, start) : last])
+    return before, marked, after + (" ..." if last < len(source) else "")
 
 
 def printable(text: str) -> str:

@@ -16,6 +16,7 @@ from functools import cache
 from asmevo.diagnostics import Diagnostic, DiagnosticError, Span, fail
 from asmevo.frontend.disassembler import disassemble
 from asmevo.frontend.llvm import AssemblyError, assemble_object, check_target
+from asmevo.ir.symbols import integer
 
 _MARK = "asmevo_line_"
 _FILE = "<assembly>"
@@ -27,7 +28,7 @@ _MAX_TEXT = 512
 # The one quoted form is the mask of ds_swizzle_b32.
 _SAFE = re.compile(r'[A-Za-z][A-Za-z0-9_]*(?:[ \t]+(?![=:])(?:[A-Za-z0-9_ \t,.:\[\]()|+&-]|"[01pi]{5}")*)?')
 _DOT = re.compile(r"(?<![0-9])\.")
-_LONG = re.compile(r"\.long[ \t]+(0x[0-9a-fA-F]{1,8}|[0-9]{1,10})")
+_LONG = re.compile(r"\.long[ \t]+(0x[0-9a-fA-F]{1,8}|0|[1-9][0-9]{0,9})")
 # LLVM cuts these silently to their field: `offset:5000` of a buffer load assembles as 904, `s_nop 0x10001` as 1.
 _FIELD = re.compile(r"\b([a-z_]+[01]?):(-?(?:0x[0-9a-fA-F]+|[0-9]+))\b")
 _ONLY_IMMEDIATE = re.compile(r"s_[a-z0-9_]+[ \t]+(-?(?:0x[0-9a-fA-F]+|[0-9]+))[ \t]*")
@@ -160,18 +161,18 @@ def _cut_values(encodings: dict[str, bytes], numbers: tuple[int, ...], target: s
     """Yield (text, its number, the part of it) where the assembler cut a value to fit its field."""
     given: list[tuple[str, int, list[re.Match[str]]]] = []
     for text, number in zip(encodings, numbers, strict=True):
-        if (only := _ONLY_IMMEDIATE.fullmatch(text)) and not -(1 << 15) <= int(only[1], 0) < 1 << 16:
+        if (only := _ONLY_IMMEDIATE.fullmatch(text)) and not -(1 << 15) <= integer(only[1]) < 1 << 16:
             yield text, number, only[1]
-        fields = [field for field in _FIELD.finditer(text) if int(field[2], 0) and field[1] not in _RESPELLED]
+        fields = [field for field in _FIELD.finditer(text) if integer(field[2]) and field[1] not in _RESPELLED]
         if fields:
             given.append((text, number, fields))
     lines = disassemble(b"".join(encodings[text] for text, _, _ in given), target)
     printed = {line.offset: line.text for line in lines}
     offset = 0
     for text, number, fields in given:
-        kept = {(field[1], int(field[2], 0)) for field in _FIELD.finditer(printed.get(offset) or "")}
+        kept = {(field[1], integer(field[2])) for field in _FIELD.finditer(printed.get(offset) or "")}
         offset += len(encodings[text])
-        yield from ((text, number, field[0]) for field in fields if (field[1], int(field[2], 0)) not in kept)
+        yield from ((text, number, field[0]) for field in fields if (field[1], integer(field[2])) not in kept)
 
 
 def check_values(lines: Iterable[tuple[str, int]], target: str, file: str) -> None:

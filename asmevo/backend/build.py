@@ -16,12 +16,12 @@ from asmevo.backend.assembler import check_values
 from asmevo.backend.like import assemble_like
 from asmevo.backend.link import link
 from asmevo.backend.listing.document import PLAIN, print_object
-from asmevo.backend.untrusted import assemble_untrusted
 from asmevo.diagnostics import Diagnostic, DiagnosticError, Span, fail
 from asmevo.frontend import elf as elf_reader
 from asmevo.frontend.codeobject import CodeObject, load
 from asmevo.frontend.llvm import AssemblyError, assemble_object, check_target
 from asmevo.frontend.metadata import NT_AMDGPU_METADATA
+from asmevo.frontend.untrusted import assemble_untrusted
 
 __all__ = ["assemble_like", "assemble_new", "text_roundtrip"]
 
@@ -167,6 +167,8 @@ def _tidied(data: bytes, target: _Target, file: str) -> bytes:
     assert size is not None
     assert text is not None
     kept = int.from_bytes(elf.contents(size), "little")
+    if not kept:
+        fail("E0134", "the source holds no instructions", Span(file))
     if text.size != -(-kept // _CACHE_LINE_BYTES) * _CACHE_LINE_BYTES + _prefetch_padding(target.chip):
         fail("E0625", "the source uses subsections of .text, which are not supported", Span(file), "put the code in order")
     _resize(out, elf.header.section_offset, text.index, kept)

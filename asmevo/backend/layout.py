@@ -76,7 +76,8 @@ def lay_out(kernel: Kernel, start: int) -> Layout:
     for block in kernel.blocks:
         if block.label in kernel.roots and block.offset is not None:
             if cursor > block.offset:
-                fail("E0612", f"'{kernel.name}': the code before '{block.label}' grew; waves start there, it cannot move")
+                what = f"'{kernel.name}': the code before '{block.label}' grew; waves start there, it cannot move"
+                fail("E0612", what, block.instructions[0].span)
             code += S_NOP * ((block.offset - cursor) // _WORD)
             cursor = block.offset
         if block.label in places:

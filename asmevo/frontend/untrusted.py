@@ -15,15 +15,15 @@ from asmevo.frontend.llvm import Assembled, AssemblyError, assemble_object, libr
 _LINES_A_SECOND, _LEAST_SECONDS = 50_000, 4
 
 
-def assemble_untrusted(source: str, target: str, features: str, file: str) -> Assembled:
-    """Assemble as `assemble_object` does with the HSA directives; no file is opened, nothing is printed.
+def assemble_untrusted(source: str, target: str, features: str, file: str, *, hsa: bool = True) -> Assembled:
+    """Assemble as `assemble_object` does; no file is opened, nothing is printed.
 
     Raises E0626 when the assembler crashes, takes more than 1 GiB, or more than 4 s and 1 s for each 50,000 lines.
     """
     version()
 
     def run() -> bytes:
-        made = assemble_object(source, target, hsa=True, features=features)
+        made = assemble_object(source, target, hsa=hsa, features=features)
         head = json.dumps([(error.line, error.column, error.message) for error in made.errors]).encode()
         return struct.pack("<I", len(head)) + head + made.object
 

@@ -22,24 +22,18 @@ from __future__ import annotations
 
 import difflib
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from asmevo import toml_text
 from asmevo.diagnostics import Span, fail
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 Key = tuple[str | int, ...]
 Number = int | float | str
 Whole = int | str
-MAX_FILE_BYTES = 1 << 20
 MAX_CASES = 1000
 
 
@@ -107,30 +101,17 @@ class LaunchFile:
 def read_launch_file(path: Path) -> LaunchFile:
     """Raises E0220 (unreadable), E0221 (not TOML) or E0222 (unknown key, wrong type or value)."""
     try:
-        raw = path.read_bytes()
-    except OSError as error:
-        fail("E0220", f"cannot read launch file '{path}': {error.strerror}", Span(str(path)))
-    if len(raw) > MAX_FILE_BYTES:
-        fail("E0220", f"launch file '{path}' has {len(raw)} bytes, more than {MAX_FILE_BYTES}", Span(str(path)))
-    try:
-        text = raw.decode("utf-8").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        fail("E0220", f"launch file '{path}' is not UTF-8 text: {error}", Span(str(path)))
-    try:
-        tree = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        fail("E0221", f"not valid TOML: {error}", _toml_span(str(error), text, str(path)))
+        with path.open("rb") as file:
+            raw = file.read(toml_text.MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        fail("E0220", f"cannot read launch file {str(path)!r}: {reason}", Span(str(path)))
+    text = toml_text.decoded(raw, str(path), "E0220")
+    tree = toml_text.parsed(text, str(path), "E0221")
     try:
         return LaunchFile(LaunchTree.model_validate(tree), text, path)
     except ValidationError as error:
         _explain(error, text, str(path))
-
-
-def _toml_span(message: str, text: str, file: str) -> Span:
-    place = re.search(r"line (\d+), column (\d+)", message)
-    lines = text.split("\n")
-    line, column = (int(place[1]), int(place[2])) if place else (len(lines), 1)
-    return Span(file, line, column, source=lines[min(line, len(lines)) - 1])
 
 
 def _explain(error: ValidationError, text: str, file: str) -> NoReturn:
@@ -162,7 +143,7 @@ def locate(text: str, file: str, key: Key) -> Span:
         if match:
             found = (match.start(1), match.end(1))
     if found == (0, 0):
-        return Span(file)
+        return toml_text.first_place(text, file)
     line = text.count("\n", 0, found[0]) + 1
     begin = text.rfind("\n", 0, found[0]) + 1
     source = text[begin:].split("\n", 1)[0]

@@ -23,6 +23,11 @@ from asmevo.verify.launch_data import FILLS, POISON, ElementType, Fill, element_
 from asmevo.verify.launch_file import Argument, Case, LaunchFile, Number, Whole, read_launch_file
 
 MAX_BUFFER_BYTES = 1 << 30
+"""What the buffers of all cases take together: every case is built before the first is run."""
+
+MAX_FILLED = 1 << 26
+"""Elements of a buffer that a fill computes, in double precision and with temporaries of that size."""
+
 MAX_GROUP_ITEMS = 1024
 MAX_GRID = 1 << 31
 MAX_GROUPS = 1 << 20
@@ -51,9 +56,12 @@ def load_launches(path: Path | str, kernel: Kernel) -> list[Dispatch]:
     for number, name in enumerate(names):
         if name in names[:number]:
             fail("E0223", f"two cases are named '{name}'", file.span("case", number, "name"))
-    return [
-        _Builder(file, ("case", number), case, tree, kernel, names[number]).build() for number, case in enumerate(tree.case)
-    ]
+    dispatches: list[Dispatch] = []
+    taken = 0
+    for number, case in enumerate(tree.case):
+        dispatches.append(_Builder(file, ("case", number), case, tree, kernel, names[number], taken).build())
+        taken += sum(buffer.data.size for buffer in dispatches[-1].buffers)
+    return dispatches
 
 
 _T = TypeVar("_T")
@@ -81,6 +89,8 @@ class _Builder:
     tree: Case
     kernel: Kernel
     name: str
+    taken: int = 0
+    """Bytes of earlier cases' buffers."""
     buffers: list[Buffer] = field(default_factory=lambda: [])
     pointers: list[PointerSlot] = field(default_factory=lambda: [])
     pieces: dict[int, bytes] = field(default_factory=lambda: {})
@@ -269,18 +279,21 @@ class _Builder:
         shape = [self._whole(item, (*place, "buffer")) for item in argument.buffer]
         if not shape or any(item < 1 for item in shape):
             fail("E0225", f"a buffer's shape is whole numbers from 1, not {shape}", self.file.span(*place, "buffer"))
-        total = math.prod(shape) * element.size + sum(buffer.data.size for buffer in self.buffers)
+        count = math.prod(shape)
+        total = self.taken + count * element.size + sum(buffer.data.size for buffer in self.buffers)
         if total > MAX_BUFFER_BYTES:
             fail("E0225", f"the buffers take {total} bytes, more than {MAX_BUFFER_BYTES}", self.file.span(*place, "buffer"))
+        if count > MAX_FILLED and argument.role != "out":
+            fail("E0225", f"{count} elements are more than the {MAX_FILLED} that are filled", self.file.span(*place, "buffer"))
         name = argument.name or f"arg{number}"
         if any(buffer.name == name for buffer in self.buffers):
             fail("E0225", f"two buffers are named '{name}'", self.file.span(*place, "name"))
         if argument.role == "out":
             if argument.fill is not None:
                 fail("E0225", "an output has no fill: it starts undefined", self.file.span(*place, "fill"), 'role = "inout"?')
-            data = np.full(math.prod(shape) * element.size, POISON, dtype=np.uint8)
+            data = np.full(count * element.size, POISON, dtype=np.uint8)
         else:
-            data = element.encode(fill_values(self._fill(number, argument, element), math.prod(shape)))
+            data = element.encode(fill_values(self._fill(number, argument, element), count))
         self.buffers.append(Buffer(name, data, argument.role != "in", argument.role != "out", element.name))
 
     def _fill(self, number: int, argument: Argument, element: ElementType) -> Fill:

@@ -61,3 +61,28 @@ def test_every_shipped_settings_file_loads(path):
     settings = resolve(path).settings
     assert (path.parent / settings.input).exists()
     assert (path.parent / settings.launch).exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "place"),
+    [
+        ("version = 1\nx = " + "[" * 2000, "E0209", (1, 1)),
+        ("version = 1\n[search]\nseed = " + "9" * 5000, "E0209", (1, 1)),
+        ("version = 1\nx = {}\n", "E0210", (2, 5)),
+        ('version = 1\n"a\\tb" = 2', "E0210", (1, 1)),
+        ("search = [{}]\n", "E0211", (1, 10)),
+        ("version = 1\n[search]\nbudget_s = inf", "E0211", (3, 12)),
+    ],
+)
+def test_what_is_wrong_in_a_file_has_a_place(tmp_path, text, code, place):
+    found = _error(_file(tmp_path, text))
+    assert found.code == code
+    assert (found.span.line, found.span.column) == place
+
+
+def test_a_file_that_is_no_text_or_too_large_is_refused(tmp_path):
+    path = tmp_path / "asmevo.toml"
+    path.write_bytes(b"version = 1\nx = \xff")
+    assert (_error(path).code, _error(path).span.line, _error(path).span.column) == ("E0207", 2, 5)
+    path.write_bytes(b"#" * (2 << 20))
+    assert _error(path).code == "E0207"

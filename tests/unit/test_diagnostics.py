@@ -32,3 +32,22 @@ def test_fail_raises_with_the_diagnostic():
     with pytest.raises(DiagnosticError) as caught:
         fail("E0101", "not an ELF file")
     assert caught.value.diagnostics[0].code == "E0101"
+
+
+def test_of_a_long_line_only_the_part_around_the_place_is_shown():
+    source = "a" * 50_000 + "HERE" + "b" * 50_000
+    lines = Diagnostic("E0121", "m" * 10_000, Span("f", 1, 50_001, 4, source=source), "h" * 10_000).render().splitlines()
+    assert sum(map(len, lines)) < 6000
+    start = lines[3].index("HERE")
+    assert lines[4] == "  | " + " " * (start - 4) + "^^^^"
+    assert "(10000 characters)" in lines[0]
+
+
+def test_the_caret_stays_under_its_column_behind_escaped_characters():
+    lines = Diagnostic("E0121", "m", Span("f", 1, 3, 1, source="\x1b\x1bX")).render().splitlines()
+    assert lines[3].index("X") == lines[4].index("^")
+
+
+def test_a_column_behind_the_end_is_shown_there():
+    lines = Diagnostic("E0121", "m", Span("f", 1, 5, 1, source="abc")).render().splitlines()
+    assert lines[4] == "  |     ^"

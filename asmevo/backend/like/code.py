@@ -17,6 +17,7 @@ from asmevo.backend.listing.reader import Document, Statement, label_of, unquote
 from asmevo.backend.listing.regions import Region, names_of, regions_of
 from asmevo.diagnostics import Diagnostic, DiagnosticError
 from asmevo.frontend.codeobject import CodeObject
+from asmevo.ir.symbols import integer
 
 _WORD = 4
 _BRANCHES = ("s_branch ", "s_cbranch_", "s_call_b64 ")
@@ -158,13 +159,16 @@ def data_bytes(statement: Statement, document: Document) -> bytes:
     values = [part.strip() for part in rest.split(",")]
     if not all(_NUMBER.fullmatch(value) for value in values) or word not in (*_SIZES, ".zero"):
         document.fail("E0621", "only plain numbers can be edited in a listing that is assembled against an object", statement)
+    try:
+        found = [integer(value) for value in values]
+    except ValueError:
+        document.fail("E0621", "a number is not one", statement, "a leading 0 makes it octal")
     if word == ".zero":
-        count = int(values[0], 0)
+        count = found[0]
         if len(values) != 1 or not 0 <= count <= _MOST_ZEROS:
             document.fail("E0621", f".zero takes one count up to {_MOST_ZEROS}", statement)
         return bytes(count)
     size = _SIZES[word]
-    found = [int(value, 0) for value in values]
     for value in found:
         if not -(1 << (8 * size - 1)) <= value < 1 << 8 * size:
             document.fail("E0621", f"{value:#x} does not fit into {size} byte{'s' if size > 1 else ''}", statement)

@@ -15,11 +15,11 @@ from asmevo.backend.listing.descriptor import DESCRIPTOR_HEAD, ENTRY_FIELD, desc
 from asmevo.backend.listing.document import features, metadata_statements
 from asmevo.backend.listing.metadata import BEGIN, END, metadata_of
 from asmevo.backend.listing.reader import Block, Document, Section, Statement, read_listing
-from asmevo.backend.untrusted import assemble_untrusted
 from asmevo.diagnostics import Diagnostic, DiagnosticError
 from asmevo.frontend import elf as elf_reader
 from asmevo.frontend.codeobject import CodeObject, KernelEntry
 from asmevo.frontend.descriptor import DESCRIPTOR_BYTES, parse_descriptor
+from asmevo.frontend.untrusted import assemble_untrusted
 from asmevo.ir.abi import KernelDescriptor, KernelMetadata
 
 _ALIGNMENTS = (".p2align", ".balign")

@@ -77,8 +77,10 @@ def read_relocatable(data: bytes, name: str) -> Relocatable:
     named = {s.section for s in symbols if s.kind != _STT_SECTION or s.binding != LOCAL}
     kept = tuple(s for s in elf.sections if _is_kept(elf, s, is_named=s.index in named))
     if sum(s.size for s in kept) > _MAX_MEMORY:
-        elf_reader.damaged(name, "its sections take more than a tebibyte")
-    used = {r.symbol for section in kept for r in relocations.get(section.index, ())}
+        largest = max(kept, key=lambda section: section.size)
+        place = elf.header.section_offset + largest.index * elf_reader.SECTION_BYTES
+        elf_reader.damaged(name, f"its sections take more than a tebibyte, '{largest.name}' the most", place)
+    used = {r.symbol: r.place for section in kept for r in relocations.get(section.index, ())}
     _check_symbols(elf, symbols, used)
     return Relocatable(elf, kept, symbols, relocations)
 
@@ -113,13 +115,14 @@ def _is_kept(elf: ElfFile, section: Section, *, is_named: bool) -> bool:
     return True
 
 
-def _check_symbols(elf: ElfFile, symbols: tuple[Symbol, ...], used: set[int]) -> None:
-    missing: list[str] = []
+def _check_symbols(elf: ElfFile, symbols: tuple[Symbol, ...], used: Mapping[int, int]) -> None:
+    """Refuse what is not linked. `used`: the symbols that relocations name, each with such a relocation's file offset."""
+    missing: list[Symbol] = []
     for index, symbol in enumerate(symbols[1:], 1):
         where = Span(elf.file, offset=symbol.place)
         if symbol.section == SHN_UNDEFINED:
             if symbol.binding != WEAK and index in used:
-                missing.append(symbol.name)
+                missing.append(symbol)
         elif symbol.section == _SHN_COMMON:
             fail("E0164", f"symbol '{symbol.name}' is common: not linked", where, "build with -fno-common")
         elif symbol.section == _SHN_AMDGPU_LDS:
@@ -133,8 +136,11 @@ def _check_symbols(elf: ElfFile, symbols: tuple[Symbol, ...], used: set[int]) ->
                 elf.file, f"symbol '{symbol.name}' lies in section {symbol.section}, which does not exist", symbol.place
             )
     if missing:
-        shown = ", ".join(f"'{name}'" for name in missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
+        shown = ", ".join(f"'{symbol.name}'" for symbol in missing[:8]) + (
+            f" and {len(missing) - 8} more" if len(missing) > 8 else ""
+        )
         help = "link it with the objects or the device library that define them (clang without -c, or llvm-link)"
-        fail("E0160", f"undefined symbol {shown}", Span(elf.file), help)
-    if any(index >= len(symbols) for index in used):
-        elf_reader.damaged(elf.file, "a relocation names a symbol that does not exist")
+        fail("E0160", f"undefined symbol {shown}", Span(elf.file, offset=missing[0].place), help)
+    for index, place in used.items():
+        if index >= len(symbols):
+            elf_reader.damaged(elf.file, f"a relocation names a symbol that does not exist: {index}", place)

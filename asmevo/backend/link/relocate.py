@@ -86,6 +86,9 @@ def scan(source: Relocatable) -> Needs:
         for relocation in source.relocations.get(section.index, ()):
             kind = _check(source, section, relocation)
             if not section.flags & elf_reader.SHF_ALLOC:
+                if kind in _BY_SLOT:
+                    what = f"R_AMDGPU_{kind.name} in '{section.name}', which is not loaded and so cannot reach the offset table"
+                    _refuse(source, "E0162", what, relocation)
                 continue
             symbol = source.symbols[relocation.symbol]
             is_constant = _is_constant(symbol)
