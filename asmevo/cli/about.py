@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from asmevo.cli.common import Exit, Format, guarded
-from asmevo.cli.objects import OutputFormat, Trace
+from asmevo.cli.options import OutputFormat, Trace
 
 
 def register(app: typer.Typer) -> None:
@@ -55,19 +55,24 @@ def passes(output: OutputFormat = Format.full, traceback: Trace = False) -> None
 
 
 def explain(
-    name: Annotated[str, typer.Argument(help="A pass or an opcode.")],
+    name: Annotated[str, typer.Argument(help="A code (E0501), a pass or an opcode.")],
     traceback: Trace = False,
 ) -> None:
-    """Explain a pass or an opcode.
+    """Explain a diagnostic's or finding's code, a pass or an opcode.
 
-    Example: asmevo explain waitcnt-relax
+    Example: asmevo explain E0501
     """
 
     def body() -> int:
         from asmevo.ir.isa import lookup
         from asmevo.ir.registers import unit_name, units
         from asmevo.passes.registry import find_pass
+        from asmevo.report.explanations import explanation
 
+        told = explanation(name.upper())
+        if told is not None:
+            print(told)
+            return Exit.DONE
         definition = lookup(name)
         if definition is None:
             print(inspect.cleandoc(find_pass(name).__doc__ or ""))

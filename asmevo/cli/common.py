@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import errno
 import json
@@ -82,9 +83,11 @@ def _write_reproducer() -> str:
 def load_object(path: Path, target: str | None = None) -> CodeObject:
     """The code object in a file, or in the container FILE!MEMBER; `-` is standard input. `target` chooses among several."""
     from asmevo.backend.inputs import load_input
+    from asmevo.frontend.containers.member import MAX_FILE_BYTES
 
     if str(path) == "-":
-        return load_input(sys.stdin.buffer.read(), "<stdin>", target=target)
+        # One byte more is refused like a file that is too large.
+        return load_input(sys.stdin.buffer.read(MAX_FILE_BYTES + 1), "<stdin>", target=target)
     return load_input(path, target=target)
 
 
@@ -98,16 +101,29 @@ def load_kernel(path: Path, name: str | None, target: str | None = None) -> tupl
     return code_object, recover(code_object, name)
 
 
+def read_source(path: Path) -> str:
+    """An assembly text; `-` is standard input. Raises E0113 for what cannot be read or is not UTF-8, E0135 beyond the limit."""
+    from asmevo.frontend.assembly.lines import SIZE_LIMIT
+
+    name = "<stdin>" if str(path) == "-" else str(path)
+    try:
+        # A device or a pipe need not end.
+        with contextlib.nullcontext(sys.stdin.buffer) if name == "<stdin>" else path.open("rb") as file:
+            data = file.read(SIZE_LIMIT + 1)
+        text = data.decode("utf-8")
+    except (OSError, ValueError) as error:
+        fail("E0113", f"cannot read {name!r}: {error}", Span(name))
+    if len(data) > SIZE_LIMIT:
+        fail("E0135", f"the source has more than {SIZE_LIMIT} bytes", Span(name))
+    return text
+
+
 def load_source(path: Path) -> Kernel:
     """The kernel of an assembly source (.s). Raises E03xx, at the instruction's line, for what the encoding cannot hold."""
     from asmevo.frontend.parser import parse_source
     from asmevo.ir.verifier import verify_kernel
 
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        fail("E0113", f"cannot read '{path}': {error}", Span(str(path)))
-    kernel = parse_source(text, str(path))
+    kernel = parse_source(read_source(path), str(path))
     if findings := verify_kernel(kernel):
         raise DiagnosticError(*(Diagnostic(f.code, f.message, f.instruction.span or Span(str(path))) for f in findings))
     return kernel

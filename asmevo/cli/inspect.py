@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from asmevo.cli.common import Exit, Format, guarded, load_object
-from asmevo.cli.objects import Input, OutputFormat, Trace
+from asmevo.cli.options import Input, OutputFormat, Trace
 from asmevo.diagnostics import Diagnostic, printable
 
 if TYPE_CHECKING:

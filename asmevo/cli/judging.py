@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from asmevo.cli.common import Exit, Format, guarded, load_kernel, show_verdict, verdict_exit
-from asmevo.cli.objects import Input, KernelName, OutputFormat, Trace
+from asmevo.cli.options import Input, KernelName, OutputFormat, Trace
 from asmevo.diagnostics import fail, printable
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from asmevo.cli.common import Exit, Format, guarded, load_kernel, load_source, show_verdict, verdict_exit
-from asmevo.cli.objects import KernelName, OutputFormat, Trace
+from asmevo.cli.options import KernelName, OutputFormat, Trace
 from asmevo.diagnostics import Span, fail, printable
 
 if TYPE_CHECKING:

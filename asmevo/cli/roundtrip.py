@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from asmevo.cli.common import Exit, Format, guarded
+from asmevo.cli.many import files_of, run_over
 from asmevo.diagnostics import fail, printable
 
 if TYPE_CHECKING:
     from asmevo.backend.roundtrip import FileResult, Way
-
-_SUFFIXES = (".co", ".hsaco")
-_FILES_WORTH_A_PROCESS = 8
 
 
 def register(app: typer.Typer) -> None:
@@ -44,18 +42,14 @@ def roundtrip(
     """
 
     def body() -> int:
-        from asmevo.backend.roundtrip import Outcome, Way
+        from asmevo.backend.roundtrip import Outcome, Way, check_file
 
         ways = tuple(way for way, wanted in ((Way.IR, ir), (Way.TEXT, text)) if wanted)
         if not ways:
             fail("E0208", "nothing is left to compare", help="give --ir, --text or neither")
-        files = [str(file) for path in paths for file in (_objects_in(path) if path.is_dir() else _members_of(path))]
-        if not files:
-            named = ", ".join(f"'{path}'" for path in paths)
-            fail("E0113", f"no code object in {named}", help=f"looked for {' and '.join(_SUFFIXES)}")
-        cores = jobs or len(os.sched_getaffinity(0))
+        files = files_of(paths)
         started = time.perf_counter()
-        results = _run(files, ways, min(cores, -(-len(files) // _FILES_WORTH_A_PROCESS)), quiet)
+        results = run_over(files, partial(check_file, ways=ways), title="roundtrip", jobs=jobs, quiet=quiet)
         summary = _summary(results, ways, time.perf_counter() - started)
         if output is Format.json:
             print(json.dumps({**summary, "results": [_result(r) for r in results]}, indent=2))
@@ -67,65 +61,6 @@ def roundtrip(
         return Exit.DONE if counts.get(Outcome.IDENTICAL.value) == len(results) else Exit.NO
 
     raise typer.Exit(guarded(body, show_traceback=traceback))
-
-
-def _objects_in(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.rglob("*") if p.suffix in _SUFFIXES and p.is_file())
-
-
-def _members_of(path: Path) -> tuple[str, ...]:
-    """Name what a file holds: itself, each usable member of a container; itself too when nothing can be used, to say why."""
-    from asmevo.backend.inputs import usable_names
-
-    return (str(path),) if path.suffix in _SUFFIXES or not path.exists() else usable_names(path) or (str(path),)
-
-
-def _run(files: Sequence[str], ways: tuple[Way, ...], jobs: int, quiet: bool) -> list[FileResult]:
-    from rich.console import Console
-    from rich.progress import track
-
-    from asmevo.backend.roundtrip import check_file
-
-    console = Console(stderr=True)
-    hidden = quiet or not console.is_terminal
-    if jobs == 1:
-        checked = enumerate(check_file(file, ways) for file in files)
-    else:
-        checked = _in_processes(files, ways, jobs)
-    found = dict(track(checked, "roundtrip", total=len(files), console=console, transient=True, disable=hidden))
-    return [found[index] for index in range(len(files))]
-
-
-def _in_processes(files: Sequence[str], ways: tuple[Way, ...], jobs: int) -> Iterator[tuple[int, FileResult]]:
-    """Yield (index, result) as files get done. A key stroke that interrupts stops it after the files in work."""
-    import multiprocessing
-    import signal
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from concurrent.futures.process import BrokenProcessPool
-
-    from asmevo.backend.roundtrip import check_file
-
-    # Not fork: the progress bar is a thread.
-    pool = ProcessPoolExecutor(
-        jobs, multiprocessing.get_context("spawn"), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
-    )
-    try:
-        # The longest first, so that no core is left alone with one at the end.
-        order = sorted(range(len(files)), key=lambda index: -_size(files[index]))
-        places = {pool.submit(check_file, files[index], ways): index for index in order}
-        for future in as_completed(places):
-            yield places[future], future.result()
-    except BrokenProcessPool:
-        fail("E0638", "a process that checked files was killed", help="run again with --jobs 1 to see at which file")
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _size(file: str) -> int:
-    try:
-        return os.stat(file).st_size
-    except OSError:
-        return 0  # Only the order of work depends on it; reading the file says what is wrong.
 
 
 def _summary(results: Sequence[FileResult], ways: tuple[Way, ...], wall_s: float) -> dict[str, Any]:

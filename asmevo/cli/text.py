@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import enum
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from asmevo.cli.common import Exit, guarded, load_object
-from asmevo.diagnostics import Span, fail
+from asmevo.cli.common import Exit, guarded, load_object, read_source
+from asmevo.diagnostics import fail
+
+if TYPE_CHECKING:
+    from asmevo.frontend.codeobject import CodeObject
 
 Trace = Annotated[bool, typer.Option("--traceback", help="Show the traceback of an internal error.")]
+
+
+class Emit(str, enum.Enum):
+    """The language that disasm prints."""
+
+    asm = "asm"
+    mlir = "mlir"
+    llvm_ir = "llvm-ir"
 
 
 def register(app: typer.Typer) -> None:
@@ -23,6 +35,10 @@ def register(app: typer.Typer) -> None:
 def disasm(
     input: Annotated[Path, typer.Argument(help="Code object (.co, .hsaco), or FILE!MEMBER; - is standard input.")],
     kernel: Annotated[str | None, typer.Option("--kernel", help="Print only this kernel's code and descriptor.")] = None,
+    emit: Annotated[
+        Emit, typer.Option("--emit", help="asm; mlir: dataflow in SSA form; llvm-ir: what one lane does (both for reading).")
+    ] = Emit.asm,
+    block: Annotated[str | None, typer.Option("--block", help="With --emit llvm-ir: only the block of this label.")] = None,
     comments: Annotated[
         bool, typer.Option("--comments/--no-comments", help="Say where control comes from, loops, arguments.")
     ] = True,
@@ -31,15 +47,23 @@ def disasm(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Where to write; standard output if not given.")] = None,
     traceback: Trace = False,
 ) -> None:
-    """Print a code object as labelled assembly that `asmevo asm` makes the same object of.
+    """Print a code object as labelled assembly that `asmevo asm` makes the same object of, or its kernels for other tools.
 
-    Example: asmevo disasm kernel.co -o kernel.s
+    Example: asmevo disasm kernel.co -o kernel.s; asmevo disasm kernel.co --emit mlir | mlir-opt --allow-unregistered-dialect
     """
 
     def body() -> int:
         from asmevo.backend.listing import Options, print_object
 
-        text = print_object(load_object(input), Options(kernel, comments, offsets, encoding))
+        obj = load_object(input)
+        if block is not None and emit is not Emit.llvm_ir:
+            fail("E0208", "--block is for --emit llvm-ir", help="leave it out")
+        if emit is Emit.asm:
+            text = print_object(obj, Options(kernel, comments, offsets, encoding))
+        elif offsets or encoding:
+            fail("E0208", "--offsets and --encoding are for --emit asm", help="leave them out")
+        else:
+            text = _emitted(obj, kernel, emit, block)
         if output is None:
             sys.stdout.write(text)
         else:
@@ -75,7 +99,7 @@ def asm(
         from asmevo.backend.build import assemble_like, assemble_new
 
         check_writable(output)
-        text = _text(input)
+        text = read_source(input)
         name = "<stdin>" if str(input) == "-" else str(input)
         if like is None:
             data = assemble_new(text, name, target=target)
@@ -88,9 +112,18 @@ def asm(
     raise typer.Exit(guarded(body, show_traceback=traceback))
 
 
-def _text(path: Path) -> str:
-    try:
-        data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
-        return data.decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        fail("E0113", f"cannot read '{path}': {error}", Span(str(path)))
+def _emitted(obj: CodeObject, kernel: str | None, language: Emit, block: str | None) -> str:
+    from asmevo.frontend.recover import recover
+
+    if block is not None:
+        from asmevo.report.lift import print_block_as_llvm_ir
+
+        return print_block_as_llvm_ir(recover(obj, kernel), block)
+    kernels = [recover(obj, kernel)] if kernel else [recover(obj, entry.name) for entry in obj.kernels]
+    if language is Emit.mlir:
+        from asmevo.report.mlir import print_mlir
+
+        return print_mlir(kernels)
+    from asmevo.report.lift import print_llvm_ir
+
+    return print_llvm_ir(kernels)

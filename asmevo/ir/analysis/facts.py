@@ -37,8 +37,11 @@ class EffectsTable:
         indexed = {block.label: _indexed_positions(block) for block in kernel.blocks}
         if any(marks is None for marks in indexed.values()):
             indexed = {block.label: frozenset(range(len(block.instructions))) for block in kernel.blocks}
+        printed = {block.label: tuple(effects(i) for i in block.instructions) for block in kernel.blocks}
+        if not may_skip and not any(indexed.values()):
+            return cls(printed, printed)
         return cls(
-            {block.label: tuple(effects(i) for i in block.instructions) for block in kernel.blocks},
+            printed,
             {
                 block.label: tuple(
                     effects(i, may_skip=may_skip, indexed=position in (indexed[block.label] or ()))

@@ -15,6 +15,7 @@ from asmevo.ir.instruction import Instruction, Register, Symbolic
 from asmevo.ir.isa.hazards import Op, Part, Relation, Rule, operations
 from asmevo.ir.isa.model import Flag, IssueClass, OpcodeDef, Role
 from asmevo.ir.registers import EXEC_MASK, EXECZ, M0, VCC_MASK, VCCZ, VECTOR_MASK
+from asmevo.ir.symbols import integer
 
 EVERYTHING = -1
 """Meets any part that is not empty."""
@@ -206,8 +207,8 @@ def _hwreg(operand: Symbolic) -> tuple[int | None, range]:
     if found is None:
         return None, range(32)
     name, first, size = found.groups()
-    number = int(name, 0) if name[0].isdigit() else _HWREG_NAMES.get(name.upper())
-    bits = range(int(first, 0), int(first, 0) + int(size, 0)) if first is not None else range(32)
+    number = integer(name) if name[0].isdigit() else _HWREG_NAMES.get(name.upper())
+    bits = range(integer(first), integer(first) + integer(size)) if first is not None else range(32)
     return number, bits
 
 

@@ -53,3 +53,38 @@ def test_wrong_targets_and_files_are_named(tmp_path: Path) -> None:
     assert "E0112" in run("asm", text, "--target", "gfx950", "-o", out).output
     assert "E0108" in run("asm", text, "-o", tmp_path).output
     assert "E0109" in run("disasm", SOFTMAX, "--kernel", "none").output
+
+
+def test_disasm_emits_mlir_and_llvm_ir(tmp_path: Path) -> None:
+    out = tmp_path / "k.mlir"
+    assert run("disasm", SOFTMAX, "--emit", "mlir", "-o", out).exit_code == 0
+    assert out.read_text().startswith('"builtin.module"() ({\n  "amdgcn.kernel"() ({\n')
+    assert 'define void @"softmax"(' in run("disasm", SOFTMAX, "--emit", "llvm-ir").stdout
+    label = load_label(run("disasm", SOFTMAX, "--emit", "mlir").stdout)
+    assert f'@"softmax.{label}"(' in run("disasm", SOFTMAX, "--emit", "llvm-ir", "--block", label).stdout
+
+
+def load_label(text: str) -> str:
+    return next(line for line in text.splitlines() if line.startswith("  ^L_")).strip("^ :").split("(")[0]
+
+
+def test_options_of_one_language_are_refused_for_another() -> None:
+    for words in (["--emit", "mlir", "--offsets"], ["--emit", "llvm-ir", "--encoding"], ["--block", "L_0000"]):
+        result = run("disasm", SOFTMAX, *words)
+        assert result.exit_code == 2
+        assert "E0208" in result.output
+    assert "E0623" in run("disasm", SOFTMAX, "--emit", "llvm-ir", "--block", "none").output
+    assert "E0109" in run("disasm", SOFTMAX, "--emit", "mlir", "--kernel", "none").output
+
+
+def test_what_does_not_end_and_what_cannot_be_a_name_are_refused(tmp_path: Path) -> None:
+    endless = tmp_path / "endless.s"
+    endless.symlink_to("/dev/zero")
+    for words in (("asm", endless, "-o", tmp_path / "k.co"), ("opt", endless, "--passes", "nop-trim")):
+        result = run(*words)
+        assert result.exit_code == 2
+        assert "E0135" in result.stderr
+    for command in ("info", "disasm", "analyze", "roundtrip"):
+        result = run(command, "a" * 5000)
+        assert result.exit_code == 2, result.stdout
+        assert "internal error" not in result.stderr
