@@ -59,8 +59,9 @@ isa-check: $(STAMP) ## Compare the instruction tables with every outside source 
 	$(BIN)/python -m pip install --quiet --editable ".[dev,isa]"
 	$(BIN)/python -m tools.isa.crosscheck
 
-isa-docs: $(STAMP) ## Write docs/isa from the instruction tables
+isa-docs: $(STAMP) ## Write docs/isa and docs/semantics.md from the instruction tables
 	$(BIN)/python -m tools.isa.pages
+	$(BIN)/python -m tools.semantics.coverage
 
 isa-descriptors: $(STAMP) ## Read LLVM's instruction descriptors anew (needs its headers: LLVM_CONFIG=llvm-config-22)
 	mkdir -p build

@@ -16,7 +16,16 @@ def grammar(name: str) -> str:
 
     Raises: FileNotFoundError when the installation is incomplete.
     """
-    packaged = resources.files("asmevo") / "grammars" / name
+    return _shipped("grammars", name)
+
+
+def document(name: str) -> str:
+    """The text of a page of `docs` that commands quote, such as `diagnostics.md`; found as a grammar is."""
+    return _shipped("docs", name)
+
+
+def _shipped(folder: str, name: str) -> str:
+    packaged = resources.files("asmevo") / folder / name
     if packaged.is_file():
         return packaged.read_text(encoding="utf-8")
-    return (Path(__file__).parent.parent / "grammars" / name).read_text(encoding="utf-8")
+    return (Path(__file__).parent.parent / folder / name).read_text(encoding="utf-8")

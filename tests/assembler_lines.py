@@ -20,6 +20,25 @@ from asmevo.ir.isa.model import Family, OpcodeDef
 from line_forms import lines_of
 
 _NOWHERE = Line("", "", "<lines>", 1)
+_OWN_LINES: dict[str, tuple[str, ...]] = {
+    "s_getreg_b32": ("s8, hwreg(HW_REG_MODE)", "s8, hwreg(HW_REG_GPR_ALLOC, 3, 7)", "vcc_lo, 0x1802"),
+    "s_setreg_b32": ("hwreg(HW_REG_MODE, 0, 4), s8", "hwreg(1), exec_lo"),
+    "s_setreg_imm32_b32": ("hwreg(HW_REG_MODE, 4, 4), 0xf", "hwreg(HW_REG_TRAPSTS), 0x12345678"),
+    "s_set_gpr_idx_on": ("s8, gpr_idx(SRC0)", "m0, gpr_idx(SRC0,SRC1,SRC2,DST)", "5, gpr_idx()", "s8, 3"),
+    "s_atc_probe": ("3, s[12:13], 0x40", "0, s[12:13], s4"),
+    "s_atc_probe_buffer": ("3, s[12:15], 0x40", "7, s[12:15], s4"),
+    "v_accvgpr_mov_b32": ("a8, a10",),
+    "v_accvgpr_read_b32": ("v8, a10",),
+    "v_accvgpr_write_b32": ("a8, v10", "a8, s4", "a8, 1.0", "a8, -5"),
+    "v_writelane_b32": ("v8, s8, 5", "v8, s8, m0", "v8, -3, s4", "v8, exec_lo, exec_lo", "v8, 7, vcc_lo"),
+    "buffer_inv": ("", "sc0", "sc1", "sc0 sc1", "sc1 nt"),
+    "buffer_wbl2": ("", "sc0", "sc1", "glc", "sc0 sc1 nt"),
+    "buffer_invl2": ("", "scc"),
+    "buffer_wbinvl1": ("",),
+    "buffer_wbinvl1_vol": ("",),
+}
+"""Operands and modifiers of opcodes whose operands the specifications do not tell: constants, words, one register file."""
+
 _LITERALS = ("0", "64", "65", "-16", "-17", "1.0", "0.15915494", "0x12345678", "1.5")
 _SPECIALS = ("vcc", "exec", "m0", "vcc_lo", "exec_hi", "src_scc", "src_vccz", "src_shared_base", "flat_scratch", "xnack_mask")
 _MODIFIERS = (
@@ -62,25 +81,16 @@ def llvm_encodings(lines: Sequence[str], target: str) -> list[bytes]:
 def _table_lines(definition: OpcodeDef) -> Iterator[str]:
     name, family = definition.mnemonic, definition.family
     yield from lines_of(definition)
+    yield from (f"{name} {rest}".strip() for rest in _OWN_LINES.get(name, ()))
     if family is Family.SOPP:
         yield from (name, f"{name} 0", f"{name} 0xffff", f"{name} 1")
     elif family is Family.SCRATCH:
-        names = [spec.name for spec in definition.operands]
-        for address in ("v2, off", "off, s2", "off, off", "v2, s2"):
-            data = "" if "vdst" not in names and "vdata" not in names and "vsrc" not in names else None
-            width = next((s.bits // 32 for s in definition.operands if s.name not in ("vaddr", "saddr")), 1)
-            value = "v8" if width <= 1 else f"v[8:{7 + width}]"
-            if data is None:
-                yield (
-                    f"{name} {value}, {address} offset:8"
-                    if names[0] not in ("vaddr", "saddr")
-                    else f"{name} {address}, {value}"
-                )
-            else:
-                yield f"{name} {address} offset:8"
+        yield from _scratch_lines(definition)
+    elif family is Family.DS and name.startswith("ds_gws_"):
+        value = " v8" if definition.operands else ""
+        yield from (f"{name}{value} gds", f"{name}{value} offset:16 gds")
     elif family is Family.MTBUF:
-        width = max(1, definition.operands[0].bits // 32)
-        value = "v8" if width == 1 else f"v[8:{7 + width}]"
+        value = _vector_register(8, definition.operands[0].bits)
         yield f"{name} {value}, off, s[8:11], s4 offset:16"
         yield f"{name} {value}, v2, s[8:11], s4 format:[BUF_DATA_FORMAT_32,BUF_NUM_FORMAT_FLOAT] offen offset:16 glc slc"
         yield f"{name} {value}, v2, s[8:11], 0 dfmt:4, nfmt:2 idxen"
@@ -88,15 +98,32 @@ def _table_lines(definition: OpcodeDef) -> Iterator[str]:
         yield name
 
 
+def _scratch_lines(definition: OpcodeDef) -> Iterator[str]:
+    """The four ways to address a lane's memory, with the value where the specification has it."""
+    for vaddr, saddr in (("v2", "off"), ("off", "s2"), ("off", "off"), ("v2", "s2")):
+        given = {"vaddr": vaddr, "saddr": saddr}
+        operands = [given.get(spec.name) or _vector_register(8, spec.bits) for spec in definition.operands]
+        yield f"{definition.mnemonic} {', '.join(operands)} offset:8"
+        if len(operands) == 2:
+            yield f"{definition.mnemonic} {', '.join(operands)} offset:-4 lds"
+
+
+def _vector_register(first: int, bits: int) -> str:
+    return f"v{first}" if bits <= 32 else f"v[{first}:{first + bits // 32 - 1}]"
+
+
+def lines_by_mnemonic(target: str) -> dict[str, list[str]]:
+    """Lines of every definition of the target, in all forms that the tables know, by mnemonic."""
+    return {
+        mnemonic: lines
+        for mnemonic, found in isa.definitions().items()
+        if (lines := [line for item in found if target in item.targets for line in _table_lines(item)])
+    }
+
+
 def table_lines(target: str) -> list[str]:
-    """Lines of every definition of the target, in all forms that the tables know."""
-    return [
-        line
-        for found in isa.definitions().values()
-        for definition in found
-        if target in definition.targets
-        for line in _table_lines(definition)
-    ]
+    """The lines of every mnemonic of the target."""
+    return [line for lines in lines_by_mnemonic(target).values() for line in lines]
 
 
 def decoded_lines(encodings: Sequence[bytes], target: str, rounds: int, seed: int) -> dict[str, bytes]:

@@ -95,7 +95,9 @@ class CodeObject:
 def load_file(path: Path | str) -> CodeObject:
     """Read and check a code object. Raises E0113 when the file cannot be read, otherwise as `load`."""
     try:
-        data = Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            # One byte more than is allowed is refused by the ELF reader.
+            data = file.read(elf_reader.MAX_FILE + 1)
     except OSError as error:
         fail("E0113", f"cannot read '{path}': {error.strerror or error}", Span(str(path)))
     except ValueError as error:

@@ -23,7 +23,9 @@ ET_REL, ET_DYN = 1, 3
 STT_FUNC = 2
 SHN_LORESERVE = 0xFF00
 
-_MAX_FILE = 512 << 20
+MAX_FILE = 512 << 20
+"""Bytes."""
+
 _MAX_SECTIONS = 1024
 _MAX_SYMBOLS = 1 << 18
 _MAX_NAME = 4096
@@ -167,8 +169,8 @@ def read(data: bytes, file: str, *, max_sections: int = _MAX_SECTIONS, max_name:
     `max_name`: bytes of a section's name.
     Raises E0102 when a table or a section lies outside the file, E0103 for another class or byte order.
     """
-    if len(data) > _MAX_FILE:
-        damaged(file, f"{len(data)} bytes are more than the {_MAX_FILE} allowed")
+    if len(data) > MAX_FILE:
+        damaged(file, f"{len(data)} bytes are more than the {MAX_FILE} allowed")
     if len(data) < HEADER_BYTES:
         damaged(file, f"the ELF header is cut off after {len(data)} bytes", len(data))
     if data[4] != 2 or data[5] != 1:

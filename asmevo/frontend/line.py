@@ -241,6 +241,9 @@ def _operand_list(definition: OpcodeDef) -> str:
 
 def _unknown_mnemonic(template: Template) -> LineError:
     mnemonic = template.mnemonic
+    if mnemonic.startswith("image_"):
+        help = "write it as .long words; code with them is kept, never changed"
+        return LineError("E0122", f"image instructions are not supported: '{mnemonic}'", template.mnemonic_token, help)
     base = isa.base_mnemonic(mnemonic)
     near = difflib.get_close_matches(base, list(isa.definitions()), n=1, cutoff=0.6)
     suggestion = f"did you mean '{near[0]}{mnemonic[len(base) :]}'?" if near else None

@@ -41,6 +41,7 @@ _NUMBERS: dict[str, range | tuple[int, ...]] = {
     "dmask": range(16),
     "bitop3": range(256),
     "format": range(128),
+    "fi": range(2),
 }
 
 _VECTORS: dict[str, tuple[tuple[int, ...], int]] = {
@@ -48,7 +49,7 @@ _VECTORS: dict[str, tuple[tuple[int, ...], int]] = {
     "op_sel_hi": ((1, 2, 3), 1),
     "neg_lo": ((1, 2, 3), 1),
     "neg_hi": ((1, 2, 3), 1),
-    "neg": ((3,), 1),
+    "neg": ((1, 2, 3), 1),
     "quad_perm": ((4,), 3),
 }
 """Name to allowed lengths and the largest item."""
@@ -109,7 +110,11 @@ def check_vector(name: str, texts: Sequence[str]) -> ModifierValue:
         raise ValueError(f"{name} takes {' or '.join(map(str, lengths))} items, {len(texts)} given")
     values: list[int] = []
     for text in texts:
-        if not text.isdigit() or int(text) > largest:
+        value = integer(text) if text[:1].isdigit() else -1
+        if not 0 <= value <= largest:
             raise ValueError(f"{name} items are 0 to {largest}, not '{text}'")
-        values.append(int(text))
+        values.append(value)
+    if name == "neg":
+        # One bit for each source; those that a line leaves out are 0.
+        values += [0] * (max(lengths) - len(values))
     return tuple(values)

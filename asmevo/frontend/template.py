@@ -235,7 +235,13 @@ class _Compiler:
                 raise LineError("E0123", f"unknown operand '{word}'", item)
             parts.append((_FILES[letters][0], self._text(item, len(letters)), item))
 
+        # A named pair may stand in brackets alone.
+        alone = SPECIAL_NAMES.get(str(parts[0][2])) if len(parts) == 1 else None
+        wide = Register(RegisterRange(*alone), negate, absolute, extend) if alone else None
+
         def make(holes: Holes) -> Register:
+            if wide is not None:
+                return wide
             units = [base + (int(text(holes)) if text else 0) for base, text, _ in parts]
             for index, unit in enumerate(units):
                 if unit != units[0] + index:

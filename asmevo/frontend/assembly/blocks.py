@@ -30,8 +30,8 @@ class Region:
     labels: Mapping[str, int]
     elsewhere: Set[str]
     fixed: bool
-    root: int
-    """Index of the first instruction that a wave runs."""
+    roots: tuple[int, ...]
+    """Indices of the instructions at which waves start: the entry, and what lies behind a preload prologue."""
 
 
 def build_kernel(
@@ -42,7 +42,7 @@ def build_kernel(
     descriptor: KernelDescriptor | None = None,
     metadata: KernelMetadata | None = None,
 ) -> Kernel:
-    """The kernel of a region. The root is its first instruction unless `named_roots` are labels of others.
+    """The kernel of a region. Its roots are those of the region unless `named_roots` are labels of others.
 
     Raises: DiagnosticError E0133 for a label that is unknown or stands in another function.
     """
@@ -50,7 +50,7 @@ def build_kernel(
     for root in named_roots:
         if root not in region.labels:
             fail("E0133", f"unknown label '{root}'", Span(file))
-    starts = {0, region.root, *(index for index in region.labels.values() if index < count)}
+    starts = {0, *region.roots, *(index for index in region.labels.values() if index < count)}
     for index, instruction in enumerate(region.instructions):
         definition = instruction.definition
         if definition is not None and (definition.is_branch or definition.is_terminator) and index + 1 < count:
@@ -58,11 +58,19 @@ def build_kernel(
     leaders = sorted(starts)
     labels = _block_labels(region, leaders)
     is_fixed = region.fixed or bool(indirect_instructions(region.instructions))
+    # The hardware relies on the size of a prologue.
+    prologue = range(min(region.roots), max(region.roots))
     blocks = tuple(
-        _block(region, labels, start, leaders[position + 1] if position + 1 < len(leaders) else count, is_fixed)
+        _block(
+            region,
+            labels,
+            start,
+            leaders[position + 1] if position + 1 < len(leaders) else count,
+            is_fixed or start in prologue,
+        )
         for position, start in enumerate(leaders)
     )
-    roots = tuple(labels[region.labels[root]] for root in named_roots) or (labels[region.root],)
+    roots = tuple(labels[region.labels[root]] for root in named_roots) or tuple(labels[root] for root in region.roots)
     return Kernel(region.name, target, blocks, roots, descriptor, metadata)
 
 

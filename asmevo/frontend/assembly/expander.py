@@ -21,7 +21,7 @@ from asmevo.frontend.assembly.macros import Macro, MacroError
 MAX_DEPTH = 20
 """As many levels as LLVM nests macros."""
 
-MAX_LINES = 1 << 17
+MAX_LINES = 1 << 16
 _MAX_INCLUDES = 256
 
 _HEAD = re.compile(r"\s*([A-Za-z_.$][\w.$]*)")

@@ -8,6 +8,7 @@ Source: LLVM MC, AsmParser and MCExpr; AMDGPU's functions (max, or, alignto, ...
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -16,7 +17,8 @@ _MASK = (1 << 64) - 1
 _MAX_DEPTH = 64
 
 _TOKEN = re.compile(
-    r"[ \t]*(?:(?P<number>0[xX][0-9A-Fa-f]+|0[bB][01]+|\d+(?![\w.$]))"
+    r"[ \t]*(?:(?P<float>(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])|\d+[eE][-+]?\d+(?![\w.]))"
+    r"|(?P<number>0[xX][0-9A-Fa-f]+|0[bB][01]+|\d+(?![\w.$]))"
     r"|(?P<local>\d+[bf](?![\w.$]))"
     r"|(?P<name>[A-Za-z_.$][\w.$]*(?:@[\w@.]+)?|\"(?:[^\"\\]|\\.)*\")"
     r"|(?P<char>'(?:[^'\\\n]|\\.)')"
@@ -125,6 +127,9 @@ class _Reader:
             self._unexpected()
         start = self.at
         self.at = token.end()
+        if token["float"]:
+            # In an expression LLVM takes a float for the integer that has its bits in double precision.
+            return struct.unpack("<q", struct.pack("<d", float(token["float"])))[0]
         if token["number"]:
             return self._number(token["number"], token.start("number"))
         if token["local"]:

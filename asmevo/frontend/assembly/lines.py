@@ -12,7 +12,8 @@ from typing import NoReturn
 from asmevo.diagnostics import Diagnostic, DiagnosticError, Severity, Span, fail
 
 LINE_LIMIT = 4096
-SIZE_LIMIT = 64 << 20
+SIZE_LIMIT = 16 << 20
+LINES_LIMIT = 100_000
 
 _JOINT = "\v"
 """Stands for a line break inside a comment inside a statement."""
@@ -90,6 +91,8 @@ def split_lines(text: str, file: str) -> list[Line]:
         line, shown = line.replace(_JOINT, " "), shown.replace(_JOINT, " ")
         if len(line) > LINE_LIMIT:
             fail("E0135", f"the line has {len(line)} characters, the limit is {LINE_LIMIT}", Span(file, number, 1))
+        if len(lines) >= LINES_LIMIT:
+            fail("E0135", f"the source has more than {LINES_LIMIT} lines that are not blank", Span(file, number, 1))
         lines.append(Line(line.rstrip(), shown.rstrip().replace("\t", " "), file, number))
     return lines
 

@@ -6,24 +6,27 @@ Owns the order of work: expand, read, lay out what needs addresses, cut into fun
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 from asmevo.diagnostics import Diagnostic, DiagnosticError, Span, fail
 from asmevo.frontend.assembly.blocks import Region, build_kernel
-from asmevo.frontend.assembly.data import data_instruction
+from asmevo.frontend.assembly.code import Code
 from asmevo.frontend.assembly.expander import Expander
+from asmevo.frontend.assembly.layout import LaidOut, lay_out
 from asmevo.frontend.assembly.lines import Line, located, split_lines, unquoted
 from asmevo.frontend.assembly.metadata_text import Value, parse_metadata
-from asmevo.frontend.assembly.resolve import Answer, Candidate, check_instructions, descriptor_bytes, resolve
-from asmevo.frontend.assembly.state import DescriptorBlock, Entry, SourceState, Waiting
+from asmevo.frontend.assembly.resolve import Candidate, check_instructions, descriptor_bytes
+from asmevo.frontend.assembly.state import DescriptorBlock, SourceState
+from asmevo.frontend.assembly.symbols import SymbolTable
 from asmevo.frontend.descriptor import parse_descriptor
 from asmevo.frontend.llvm import check_target
 from asmevo.frontend.metadata import kernels_of
+from asmevo.frontend.recover import PRELOAD_PROLOGUE_BYTES
 from asmevo.ir.abi import KernelDescriptor, KernelMetadata
-from asmevo.ir.instruction import Immediate, Label, Operand, Symbolic
+from asmevo.ir.instruction import Label
 from asmevo.ir.kernel import Kernel
 
 DEFAULT_TARGET = "gfx942"
@@ -57,110 +60,106 @@ def parse_module(
     Raises: DiagnosticError E0121 to E0147 (docs/diagnostics.md), each with line and column, and a note for each macro it
     came through.
     """
-    state = SourceState(check_target(target))
+    symbols = SymbolTable(check_target(target))
+    code = Code(symbols)
+    state = SourceState(symbols, code)
     lines = split_lines(text, file)
     for statement in Expander(state, include_root, raw=state.take_raw).statements(lines):
         state.take(statement)
     state.unfinished()
-    if not state.entries:
+    if not code.entries:
         fail("E0134", "the source holds no instructions", Span(file))
-    _settle(state)
+    described = {block.name: _descriptor(block, state, file) for block in state.descriptors}
+    laid = lay_out(code, _heads(state).keys(), with_sizes=any(item.preload_dwords for item in described.values()))
+    if not laid.entries:
+        fail("E0134", "the source holds no instructions", Span(file))
     if check:
-        check_instructions(_candidates(state), state.target)
+        check_instructions(_candidates(laid, symbols.target), symbols.target)
     metadata = parse_metadata(state.metadata[1], state.metadata[0]) if state.metadata else None
-    described = _kernel_metadata(metadata, state, file)
-    roots = [unquoted(match.group(1)) for match in _ROOT.finditer(text)]
+    kernel_metadata = _kernel_metadata(metadata, state, file)
+    named_roots = [unquoted(match.group(1)) for match in _ROOT.finditer(text)]
     kernels: list[Kernel] = []
     functions: list[Kernel] = []
-    for region, block in _regions(state):
-        descriptor = _descriptor(block, state, file) if block else None
-        kernel = build_kernel(region, state.target, roots, file, descriptor, described.get(region.name))
-        (kernels if block or not state.descriptors else functions).append(kernel)
-        roots = []
-    return SourceModule(state.target, state.features, tuple(kernels), tuple(functions), dict(state.constants), metadata)
+    for name, start, end, root in _places(state, laid):
+        descriptor = described.get(name)
+        second = _preload_root(laid, root, end) if descriptor and descriptor.preload_dwords and not named_roots else None
+        region = _region(laid, name, start, end, (root,) if second is None else (root, second))
+        kernel = build_kernel(region, symbols.target, named_roots, file, descriptor, kernel_metadata.get(name))
+        (kernels if descriptor or not state.descriptors else functions).append(kernel)
+        named_roots = []
+    return SourceModule(symbols.target, state.features, tuple(kernels), tuple(functions), dict(symbols.constants), metadata)
 
 
-def _settle(state: SourceState) -> None:
-    """Give values to what depends on where the code lies."""
-    if not state.waiting:
-        return
-    answers = resolve(state.flat, state.target)
-    for waiting, answer in zip(state.waiting, answers, strict=True):
-        entry = state.entries[waiting.entry]
-        state.entries[waiting.entry] = _settled(entry, waiting, answer)
-
-
-def _settled(entry: Entry, waiting: Waiting, answer: Answer) -> Entry:
-    if not waiting.deferred:
-        if None in answer.values:
-            entry.line.fail("E0133", "the data refer to a symbol that this source does not define")
-        return replace(entry, instruction=replace(data_instruction(answer.encoding), span=entry.line.span()))
-    operands: list[Operand] = list(entry.instruction.operands)
-    for item, value in zip(waiting.deferred, answer.values, strict=True):
-        if value is None and "@" not in item.text:
-            if waiting.failure is not None:
-                raise located(waiting.failure.diagnostics[0], entry.line.origin)
-            entry.line.fail("E0133", f"'{item.text}' refers to a symbol that this source does not define")
-        for index, operand in enumerate(operands):
-            if isinstance(operand, Immediate) and operand.value == item.placeholder:
-                operands[index] = _operand(operand, item.text, value)
-    return replace(entry, instruction=replace(entry.instruction, operands=tuple(operands), encoding=answer.encoding))
-
-
-def _operand(placed: Immediate, text: str, value: int | None) -> Operand:
-    if value is None:
-        return Symbolic(text)
-    bits = value & 0xFFFFFFFF
-    return replace(placed, value=bits, text=f"{bits:#x}")
-
-
-def _candidates(state: SourceState) -> list[Candidate]:
+def _candidates(laid: LaidOut, target: str) -> list[Candidate]:
     """The instructions that LLVM can judge by themselves: no data, no label, nothing that waited for an address."""
-    waited = {waiting.entry for waiting in state.waiting}
     found: list[Candidate] = []
-    for index, entry in enumerate(state.entries):
+    for index, entry in enumerate(laid.entries):
         instruction = entry.instruction
-        if instruction.definition is None or index in waited:
+        if instruction.definition is None or index in laid.moving:
             continue
         if any(isinstance(operand, Label) for operand in instruction.operands):
-            if state.target not in instruction.definition.targets:
-                entry.line.fail("E0129", f"{state.target} has no {instruction.mnemonic}")
+            if target not in instruction.definition.targets:
+                entry.line.fail("E0129", f"{target} has no {instruction.mnemonic}")
             continue
         found.append(Candidate(entry.text, entry.line, entry.start))
     return found
 
 
-def _regions(state: SourceState) -> list[tuple[Region, DescriptorBlock | None]]:
-    """The functions in layout order, each with its descriptor. Without descriptors the whole code is one."""
-    blocks = {block.name: block for block in state.descriptors}
+def _heads(state: SourceState) -> dict[str, None]:
+    """The names at which functions begin, those of kernels first; empty when the whole code is one."""
+    kernels = dict.fromkeys(block.name for block in state.descriptors)
+    labels = state.symbols.labels
+    functions = [name for name in state.functions if name in labels]
     for block in state.descriptors:
-        if block.name not in state.labels:
+        if block.name not in labels:
             # A descriptor in front of code without a label names that code.
-            if len(blocks) == 1 and not any(name in state.labels for name in state.functions):
-                return [(_region(state, block.name, 0, len(state.entries), 0), block)]
+            if len(kernels) == 1 and not functions:
+                return {}
             block.opening.fail("E0146", f"kernel '{block.name}' has no code: no label of that name")
-    if not blocks:
-        name = next(iter([*state.globals, *state.labels]), "kernel")
-        return [(_region(state, name, 0, len(state.entries), 0), None)]
-    heads = dict.fromkeys((*blocks, *(name for name in state.functions if name in state.labels)))
-    places = sorted({state.labels[name]: name for name in reversed(list(heads))}.items())
-    found: list[tuple[Region, DescriptorBlock | None]] = []
-    for index, (start, name) in enumerate(places):
-        end = places[index + 1][0] if index + 1 < len(places) else len(state.entries)
+    return kernels | dict.fromkeys(functions) if kernels else {}
+
+
+def _places(state: SourceState, laid: LaidOut) -> Iterator[tuple[str, int, int, int]]:
+    """The functions in layout order: name, first entry, entry behind the last, and the entry that a wave starts at."""
+    heads = _heads(state)
+    if not heads:
+        name = next(iter([*(block.name for block in state.descriptors), *state.globals, *laid.labels]), "kernel")
+        yield name, 0, len(laid.entries), 0
+        return
+    starts = sorted({laid.labels[name]: name for name in reversed(heads)}.items())
+    for index, (start, name) in enumerate(starts):
+        end = starts[index + 1][0] if index + 1 < len(starts) else len(laid.entries)
         if start >= end:
             state.descriptors[0].opening.fail("E0146", f"'{name}' has no code")
-        found.append((_region(state, name, 0 if index == 0 else start, end, start), blocks.get(name)))
-    return found
+        yield name, 0 if index == 0 else start, end, start
 
 
-def _region(state: SourceState, name: str, start: int, end: int, root: int) -> Region:
-    count = len(state.entries)
-    labels = {label: index - start for label, index in state.labels.items() if start <= index < end or (index == end == count)}
-    entries = state.entries[start:end]
+def _preload_root(laid: LaidOut, root: int, end: int) -> int | None:
+    """The entry behind the prologue that a kernel with kernarg preload has; None when the code ends within it."""
+    offset = 0
+    for index in range(root, end):
+        if offset >= PRELOAD_PROLOGUE_BYTES:
+            if offset > PRELOAD_PROLOGUE_BYTES:
+                break
+            return index
+        offset += laid.sizes[index]
+    else:
+        return None
+    message = f"the kernel uses kernarg preload, and no instruction starts {PRELOAD_PROLOGUE_BYTES} bytes behind its entry"
+    laid.entries[root].line.fail(
+        "E0144", message, f"fill the prologue up, as with .p2align {PRELOAD_PROLOGUE_BYTES.bit_length() - 1}"
+    )
+
+
+def _region(laid: LaidOut, name: str, start: int, end: int, roots: tuple[int, ...]) -> Region:
+    count = len(laid.entries)
+    labels = {label: index - start for label, index in laid.labels.items() if start <= index < end or (index == end == count)}
+    entries = laid.entries[start:end]
     instructions = tuple(replace(entry.instruction, uid=uid) for uid, entry in enumerate(entries))
-    fixed = any(start <= waiting.entry < end for waiting in state.waiting)
-    elsewhere = state.labels.keys() - labels.keys()
-    return Region(name, instructions, tuple(entry.line for entry in entries), labels, elsewhere, fixed, root - start)
+    fixed = any(start <= index < end for index in laid.moving)
+    elsewhere = laid.labels.keys() - labels.keys()
+    lines = tuple(entry.line for entry in entries)
+    return Region(name, instructions, lines, labels, elsewhere, fixed, tuple(root - start for root in roots))
 
 
 def _descriptor(block: DescriptorBlock, state: SourceState, file: str) -> KernelDescriptor:

@@ -19,7 +19,7 @@ from asmevo.ir.symbols import GPR_INDEX_BITS, HWREG_IDS, MESSAGE_IDS, MESSAGE_OP
 PLACEHOLDER = 0x5AF00000
 """First of the constants that stand for expressions without a value yet."""
 
-MAX_DEFERRED = 1 << 16
+MAX_DEFERRED = 1 << 14
 
 _REGISTER = re.compile(r"(?:ttmp|acc|[sva])\d+\Z")
 _WORD = re.compile(r"[A-Za-z_.$][\w.$]*(?:@[\w@.]+)?")
@@ -27,7 +27,8 @@ _FLOAT = re.compile(r"(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])|\d+[eE][+-]?\
 _LOCAL = re.compile(r"(?<![\w.$])(\d+)([bf])(?![\w.$])")
 _NUMBER = re.compile(r"-?(?:0[xX][0-9A-Fa-f]+|0|[1-9]\d*)(?![\w.$])")
 _FUNCTIONS = frozenset(("hwreg", "sendmsg", "gpr_idx", "swizzle", "neg", "abs", "sext"))
-_LITERAL = re.compile(r"lit[ \t]*\(([^()]*)\)")
+_LITERAL = re.compile(r"lit(?:64)?[ \t]*\(([^()]*)\)")
+_OPERATOR = re.compile(rf"[+*/~!^<>%=']|{_LITERAL.pattern}")
 _COUNTERS = re.compile(r"(?:vm|exp|lgkm)cnt(?:_sat)?\Z")
 _VALUES = frozenset(("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD")) | frozenset(
     (
@@ -43,9 +44,18 @@ _VALUES = frozenset(("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1",
         "ROTATE",
     )
 )
-_WORDS = frozenset((*SPECIAL_NAMES, *NAMED_SOURCES, *MODIFIER_NAMES, *HWREG_IDS, *MESSAGE_IDS, *MESSAGE_OPERATIONS)).union(
-    GPR_INDEX_BITS, _VALUES, (f"no{name}" for name in FLAG_NAMES)
-)
+_ARGUMENTS = frozenset((*HWREG_IDS, *MESSAGE_IDS, *MESSAGE_OPERATIONS, *GPR_INDEX_BITS))
+_FLAGS = FLAG_NAMES.union(f"no{name}" for name in FLAG_NAMES)
+_UNWRITTEN = frozenset(("mode", "vskip", "hwreg"))
+"""Units without a name of their own in the assembler."""
+
+_REGISTERS = frozenset((*SPECIAL_NAMES, *NAMED_SOURCES)) - _UNWRITTEN
+_WORDS = _REGISTERS.union(_UNWRITTEN, MODIFIER_NAMES, _ARGUMENTS, _VALUES, _FLAGS)
+_TAKES_FLAGS = re.compile(r"[a-rt-z]|s_(?:load|store|buffer|scratch|atomic|dcache)")
+"""Opcodes behind whose operands a flag may stand."""
+
+_BINARY = re.compile(r"[ \t]*(?:[-+*/%^]|<<|>>|[<>=!]=|<>|&&?|\|\|)")
+_SEPARATORS = frozenset(" \t,([{:|&-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +77,14 @@ class Rewritten:
 def mentions(text: str, is_symbol: Callable[[str], bool]) -> bool:
     """Whether the operands may hold an expression: a symbol, an operator or a number in a form that the grammar lacks."""
     _, _, rest = text.partition(" ") if " " in text else text.partition("\t")
-    if any(sign in rest for sign in "+*/~!^<>%='") or "lit(" in rest or _LOCAL.search(rest):
-        return True
-    return has_symbols(rest, is_symbol)
+    return _OPERATOR.search(rest) is not None or has_symbols(rest, is_symbol)
 
 
 def has_symbols(text: str, is_symbol: Callable[[str], bool]) -> bool:
     """Whether the text names a symbol, a directional label or the position."""
     if _LOCAL.search(text):
         return True
-    words = (match.group() for match in _WORD.finditer(text))
-    return any(word == "." or (is_symbol(word) and not _is_word(word)) for word in words)
+    return any([word == "." or (is_symbol(word) and not _is_register(word)) for word in _WORD.findall(text)])
 
 
 def rewrite(text: str, scope: Scope, local: Callable[[str], str], *, takes_label: bool, used: int) -> Rewritten:
@@ -96,8 +103,13 @@ def with_local_names(text: str, local: Callable[[str], str]) -> str:
     return _LOCAL.sub(lambda match: local(match.group()), text)
 
 
-def _is_word(word: str) -> bool:
-    return word in _WORDS or _REGISTER.match(word) is not None or word.startswith("BUF_")
+def _is_register(word: str) -> bool:
+    return word in _REGISTERS or _REGISTER.match(word) is not None
+
+
+def is_word(word: str) -> bool:
+    """Whether a name without a value stands for itself: a register, or a word of the operand syntax."""
+    return word in _WORDS or _is_register(word) or word.startswith("BUF_")
 
 
 class _Rewriter:
@@ -141,9 +153,9 @@ class _Rewriter:
                 self._at = literal.end()
             elif (word := _WORD.match(text, at)) and self._is_plain(word, brackets):
                 self._copy(word.end())
-                if text[word.end() : word.end() + 1] == "(":
+                if opening := re.compile(r"[ \t]*\(").match(text, word.end()):
                     brackets.append("(")
-                    self._copy(word.end() + 1)
+                    self._copy(opening.end())
             elif char == "-" and self._negates(at + 1):
                 self._copy(at + 1)
             else:
@@ -159,19 +171,24 @@ class _Rewriter:
 
     def _is_plain(self, word: re.Match[str], brackets: list[str]) -> bool:
         """Whether a word stands for itself: a register, a word of the operand syntax, a modifier's name, or a branch target."""
-        name, following = word.group(), self._text[word.end() : word.end() + 1]
+        name, rest = word.group(), self._text[word.end() :].lstrip(" \t")
+        following = rest[:1]
         if following == "(":
             return name in _FUNCTIONS or _COUNTERS.match(name) is not None
         if following == "[" and name in ("s", "v", "a", "acc", "ttmp"):
             return True
-        if following == ":" and "register" not in brackets:
-            return True
-        if _is_word(name):
+        if (following == ":" and "register" not in brackets) or _is_register(name):
             return True
         if name == ".":
             return False
-        rest = self._text[word.end() :].strip()
-        return self._takes_label and self._scope.value(name) is None and (not rest or rest[0] == ",")
+        if self._scope.value(name) is None:
+            return is_word(name) or (self._takes_label and following in ("", ","))
+        # A symbol may have the name of a word: the word wins only where it can stand.
+        if brackets[-1:] == ["("] and name in _ARGUMENTS:
+            return True
+        if name in _VALUES and self._text[: word.start()].rstrip(" \t")[-1:] == ":":
+            return True
+        return name in _FLAGS and _TAKES_FLAGS.match(self._text) is not None and not _BINARY.match(rest)
 
     def _negates(self, at: int) -> bool:
         """Whether the minus before `at` is a source modifier or part of a float: it stands before what is no expression."""
@@ -183,10 +200,12 @@ class _Rewriter:
         if word is None:
             return False
         following = self._text[word.end() : word.end() + 1]
-        return _is_word(word.group()) or (following == "(" and word.group() in _FUNCTIONS) or following == "["
+        return _is_register(word.group()) or (following == "(" and word.group() in _FUNCTIONS) or following == "["
 
     def _expression(self, *, only_operand: bool) -> None:
         start = self._at
+        if self._out and self._out[-1] and self._out[-1][-1] not in _SEPARATORS:
+            self._out.append(" ")
         if local := _LOCAL.match(self._text, start):
             self._out.append(self._local(local.group()))
             self._at = local.end()
@@ -198,6 +217,8 @@ class _Rewriter:
             return
         if self._at == start:
             raise ExpressionError(f"unexpected '{self._text[start]}'", start)
+        if only_operand and (rest := self._text[self._at :].lstrip(" \t"))[:1] != "|":
+            raise ExpressionError("expected '|' behind one operand", len(self._text) - len(rest))
         given = self._text[start : self._at].strip()
         # The shortest spelling of the same number stays as it was written, for the listing and for carets.
         same = _NUMBER.fullmatch(given) is not None and int(given, 0) == value

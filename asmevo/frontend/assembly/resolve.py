@@ -15,6 +15,7 @@ from asmevo.diagnostics import Diagnostic
 from asmevo.frontend import elf
 from asmevo.frontend.assembly.lines import Line, located
 from asmevo.frontend.llvm import AssemblyError, assemble_object
+from asmevo.frontend.untrusted import assemble_untrusted
 
 _VALUES = ".asmevo_values"
 _HERE = re.compile(r"(?<![\w.$])\.(?![\w.$])")
@@ -33,6 +34,8 @@ class FlatLine:
     asks: tuple[str, ...] = ()
     start: int | None = None
     """Column of the text in the line; None when the line says it in other words."""
+    is_entry: bool = False
+    """Whether the line is an instruction, data or an alignment of the code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Answer:
 def resolve(flat: Sequence[FlatLine], target: str) -> list[Answer]:
     """The answers to every line that asks, in order.
 
-    Raises: DiagnosticError E0126 at the line that the assembler refuses.
+    Raises: DiagnosticError E0126 at the line that the assembler refuses, E0626 when it does not come to an end.
     """
     texts: list[str] = [_TEXT, f"{_mark(0, 'o')}:"]
     sources: dict[int, FlatLine] = {}
@@ -64,7 +67,9 @@ def resolve(flat: Sequence[FlatLine], target: str) -> list[Answer]:
             texts.append(item.text)
         sources[len(texts) - bool(item.asks)] = item
     texts.append(f'.section {_VALUES},"",@progbits')
-    made = assemble_object("\n".join([*texts, *(f".quad {question}" for question in questions)]) + "\n", target)
+    # Harmless lines can be endless together: LLVM looks for the fixed point of a text in which sizes depend on places.
+    source = "\n".join([*texts, *(f".quad {question}" for question in questions)]) + "\n"
+    made = assemble_untrusted(source, target, "", flat[-1].line.file, hsa=False)
     if made.errors:
         raise _refusal(made.errors[0], sources, flat[-1])
     values, code = _read(made.object, len(questions))

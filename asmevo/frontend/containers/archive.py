@@ -41,7 +41,7 @@ def entries(data: bytes, name: str) -> tuple[Entry, ...]:
                 broken(name, f"a member's name of {length} bytes", start)
             label = data[start : start + length].rstrip(b"\0").decode("utf-8", errors="replace")
             start, size = start + length, size - length
-        elif label.startswith("/") and label[1:].isdigit():
+        elif label.startswith("/") and label[1:].isdecimal() and label.isascii():
             label = _long_name(long_names, int(label[1:]), name, start)
         elif label not in _INDEXES:
             label = label.removesuffix("/")

@@ -5,6 +5,7 @@ Owns the recursion and its limits. Each format's layout is its own module's.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,7 +41,7 @@ def open_inputs(source: Path | str | bytes, name: str | None = None) -> tuple[Me
     if isinstance(source, bytes):
         return _unique(_members(source, name or "<bytes>", 0, budget))
     path = Path(source)
-    if not path.is_dir():
+    if not os.path.isdir(path):
         return _unique(_file(path, name or str(path), budget))
     found: list[Member] = []
     for file in triton.objects_in(path):

@@ -6,6 +6,7 @@ Source: Triton, `triton/compiler/compiler.py` (the cache's metadata).
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -13,13 +14,26 @@ from typing import Any, cast
 from asmevo.diagnostics import Span, fail
 from asmevo.frontend.containers.member import TritonMetadata
 
+OBJECT_SUFFIXES = (".co", ".hsaco")
+
 _MAX_BYTES = 1 << 20
 _MAX_TEXT = 1024
 
 
 def objects_in(folder: Path) -> Iterator[Path]:
-    """Yield the objects of a folder and its folders, in order of their paths."""
-    yield from sorted(p for p in folder.rglob("*") if p.suffix in (".hsaco", ".co") and p.is_file())
+    """Yield the objects of a folder and its folders, in order of their paths. Links to other folders are not followed.
+
+    Raises E0113 for a folder that cannot be read; what vanishes meanwhile is not there.
+    """
+    found: list[Path] = []
+    for parent, _, names in os.walk(folder, onerror=_unreadable):
+        found += (Path(parent, name) for name in names if name.endswith(OBJECT_SUFFIXES))
+    yield from sorted(path for path in found if path.is_file())
+
+
+def _unreadable(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        fail("E0113", f"cannot read {str(error.filename)!r}: {error.strerror}", Span(str(error.filename)))
 
 
 def metadata_of(path: Path) -> TritonMetadata | None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from asmevo.backend.assembler import assemble
@@ -87,3 +89,16 @@ def test_unknown_target_is_refused() -> None:
     with pytest.raises(DiagnosticError) as caught:
         assemble(["s_nop 0"], "gfx1100")
     assert caught.value.diagnostics[0].code == "E0602"
+
+
+@pytest.mark.parametrize("text", ["s_nop 07", "ds_read_b32 v0, v1 offset:017"])
+def test_a_leading_zero_is_octal(text: str) -> None:
+    number = re.search(r"0[0-7]+$", text)
+    assert number is not None
+    plain = text[: number.start()] + str(int(number.group(), 8))
+    assert assemble([text], "gfx942") == assemble([plain], "gfx942")
+
+
+def test_a_word_with_a_leading_zero_is_refused() -> None:
+    with pytest.raises(DiagnosticError, match="E0604"):
+        assemble([".long 017"], "gfx942")

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from asmevo.backend.build import assemble_like, assemble_new, text_roundtrip
@@ -150,3 +153,18 @@ def test_a_value_that_llvm_would_cut_is_refused():
 )
 def test_what_is_no_source_of_an_object_is_refused(source, code):
     assert failure(source).code == code
+
+
+def test_a_source_without_code_says_so() -> None:
+    assert failure("", "gfx942").code == "E0134"
+    assert failure("; nothing\n", "gfx942").code == "E0134"
+
+
+def test_a_limit_of_the_shell_is_kept_not_raised() -> None:
+    program = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (3 << 29, 3 << 29))\n"
+        "from asmevo.backend.build import assemble_new\n"
+        "assemble_new(sys.stdin.read(), 'k.s')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], input=SOURCE, text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asmevo.backend.emulator.reference_matrix import multiply
-from asmevo.ir.semantics.matrix import shape_of
+from asmevo.backend.emulator.reference_matrix import Operands, multiply
+from asmevo.ir.semantics.matrix import plain_operation
 from examples.references.arithmetic import exp2, fma, halve, pair, rsqrt, workgroup_sum
 from examples.references.expected import between, exact
 from examples.references.matrix import multiply_add
@@ -71,7 +71,8 @@ def test_sums_follow_their_trees():
 
 @pytest.mark.parametrize("spread", [0, 12, "special"])
 def test_matrix_rule_agrees_with_the_emulators(spread):
-    shape = shape_of("v_mfma_f32_16x16x16_f16")
+    operation = plain_operation("v_mfma_f32_16x16x16_f16")
+    shape = operation.shape
     random = np.random.default_rng(7)
 
     def halves(*size):
@@ -89,7 +90,7 @@ def test_matrix_rule_agrees_with_the_emulators(spread):
     places = [(lane, element, shape.place_d(lane, element)[1:]) for lane in range(64) for element in range(4)]
     for lane, element, place in places:
         registers[2][element, lane] = c[place].view(np.uint32)
-    product = multiply(shape, *registers)
+    product = multiply(operation, Operands(*registers))
     result = multiply_add(a, b, c)
     for lane, element, place in places:
         bits = product[element, lane]

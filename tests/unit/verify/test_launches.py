@@ -191,3 +191,19 @@ def test_pointers_must_stay_inside(load):
     args = 'args = [{ name = "b", buffer = [4], dtype = "u8", fill = "zeros" }, { pointer = "b", offset = 5 }]\n'
     with pytest.raises(DiagnosticError, match="outside 'b'"):
         load(HEAD + args + CASE, Kernel("k", "gfx942", (), ()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Eight gigabytes of doubles for one gigabyte of bytes.
+        'args = [{ name = "x", buffer = [1000000000], dtype = "u8", fill = "integers", low = 0, high = 9 }]\n[[case]]\n',
+        'args = [{ name = "x", buffer = [30000000], dtype = "u8", role = "out" }]\n'
+        + "".join(f'[[case]]\nname = "{number}"\n' for number in range(40)),
+    ],
+    ids=["wide fill", "many cases"],
+)
+def test_small_elements_and_many_cases_take_bounded_memory(load, text):
+    with pytest.raises(DiagnosticError) as caught:
+        load(HEAD + "grid = [1]\n" + 'rest = "zero"\n' + text)
+    assert caught.value.diagnostics[0].code == "E0225"

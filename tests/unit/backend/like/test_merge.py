@@ -279,6 +279,7 @@ def test_text_of_an_object_with_data_gives_an_equal_object(with_data):
         ("\t.amdhsa_kernel other\n\t.end_amdhsa_kernel\n", "E0623"),
         ("x" * 5000, "E0135"),
         ("tail:\n\ts_nop 0\n\t.long\n", "E0621"),
+        ("tail:\n\ts_nop 0\n\t.long 08\n", "E0621"),
     ],
 )
 def test_what_is_no_listing_of_the_object_is_refused(several, text, code):

@@ -230,3 +230,35 @@ def test_damage_gives_a_diagnostic_or_an_object(flips: list[tuple[int, int]], cu
         except DiagnosticError:
             continue
         elf_reader.read(made, "linked")
+
+
+def test_an_offset_table_slot_is_not_for_sections_that_are_not_loaded() -> None:
+    elf = elf_reader.read(PROGRAM, "program.o")
+    table = elf.section(".rela.text")
+    assert table is not None
+    data = bytearray(PROGRAM)
+    struct.pack_into("<I", data, table.offset + 8, 7)
+    place = elf.header.section_offset + table.info * elf_reader.SECTION_BYTES + 8
+    struct.pack_into("<Q", data, place, elf.sections[table.info].flags & ~elf_reader.SHF_ALLOC)
+    code, message = refusal(bytes(data))
+    assert code == "E0162"
+    assert "not loaded" in message
+
+
+def test_what_is_missing_or_too_large_has_a_place_in_the_file() -> None:
+    elf = elf_reader.read(PROGRAM, "program.o")
+    table, bss = elf.section(".rela.text"), elf.section(".bss")
+    assert table is not None
+    assert bss is not None
+    first = next(elf_reader.relocations(elf, table))
+    symbol = list(elf_reader.symbols(elf))[first.symbol]
+    undefined, huge, absent = bytearray(PROGRAM), bytearray(PROGRAM), bytearray(PROGRAM)
+    struct.pack_into("<BBH", undefined, symbol.place + 4, 0x10, 0, 0)
+    header = elf.header.section_offset + bss.index * elf_reader.SECTION_BYTES
+    struct.pack_into("<Q", huge, header + 32, 1 << 41)
+    struct.pack_into("<I", absent, first.place + 12, 4000)
+    for data, code, place in ((undefined, "E0160", symbol.place), (huge, "E0102", header), (absent, "E0102", first.place)):
+        with pytest.raises(DiagnosticError) as caught:
+            link(bytes(data), "program.o")
+        found = caught.value.diagnostics[0]
+        assert (found.code, found.span and found.span.offset) == (code, place)

@@ -1,5 +1,6 @@
 """Whole sources against LLVM's assembler: the same bytes, or a refusal at the same line."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,11 @@ SAME = [
     "v_add_f16 v0, 1.5, v1\nv_max_i16 v0, 1.5, v1\ns_mov_b32 s0, 0x1p3\ns_mov_b32 s0, .5",
     "s_mov_b32 s0, 017\nv_mov_b32 v010, 0b11",
     "s_mov_b32 s0, lit(4)\ns_mov_b32 s0, 0xffffffffffffffff\ns_mov_b32 s0, --5\ns_mov_b64 s[0:1], shared_base",
+    "s_mov_b64 s[0:1], --4.0\ns_mov_b64 s[2:3], 0x3ff0000000000000\nv_ceil_f64 v[0:1], neg(0x3fc45f306dc9c882)\n.quad 1.5",
+    "offset=3\ns_branch 1+offset\ngds=4\ns_mov_b32 s0, gds\nhwreg=0xf803\ns_setreg_b32 hwreg, s2\ns_mov_b64 s[0:1], [exec]",
+    "v_add_f32 v5, v1, v2 noclamp\nv_mov_b32_sdwa v1, v0 dst_sel:1\ns_mov_b32 s0, lit64(5)\ns_getreg_b32 s2, {}",
+    "s_nop 1\n.p2align 4\nb:\ns_nop 2\n.balign 8\ns_nop 3",
+    "s_nop 1\n.p2align 4, 7\ns_nop 2",
     "s_mov_b32 s0, max(1,2)\n.pushsection .data\n.long 1\n.popsection\ns_nop 3",
 ]  # fmt: skip
 
@@ -114,6 +120,12 @@ REFUSED = [
     ("v_sub_f32 v0, --5, v1", "E0129", 1, 15),
     ("s_mov_b32 s0,, s1", "E0129", 1, 14),
     ("x: s_nop 0\nx = 3", "E0145", 2, 1),
+    ("s_nop 0\n.float 1.0", "E0131", 2, 1),
+    ("s_nop 0\n .org 256", "E0131", 2, 2),
+    ("s_nop 0\n.p2align 17", "E0138", 2, 10),
+    ("v_ceil_f32 v1, |1+2|", "E0130", 1, 18),
+    ("image_load v[0:3], v2, s[0:7] dmask:0xf", "E0122", 1, 1),
+    ("s_mov_b32 s0, 0x3ff0000000000000", "E0126", 1, 15),
 ]
 
 
@@ -273,6 +285,74 @@ def test_code_that_knows_its_place_is_frozen() -> None:
     assert moved.operands[1] == Immediate(4, "4") or isinstance(moved.operands[1], Immediate)
 
 
+PRELOAD = """k:
+\ts_load_dwordx2 s[4:5], s[0:1], 0x0
+\ts_waitcnt lgkmcnt(0)
+\ts_branch body
+{padding}
+body:
+\ts_endpgm
+\t.amdhsa_kernel k
+\t\t.amdhsa_user_sgpr_kernarg_segment_ptr 1
+\t\t.amdhsa_user_sgpr_kernarg_preload_length 2
+\t\t.amdhsa_next_free_vgpr 4
+\t\t.amdhsa_next_free_sgpr 8
+\t\t.amdhsa_accum_offset 4
+\t.end_amdhsa_kernel
+"""
+
+
+@pytest.mark.parametrize("padding", ["\t.p2align 8", "\t.fill 60, 4, 0xbf800000", ".rept 60\ns_nop 0\n.endr"])
+def test_a_preload_kernel_has_two_roots_and_a_frozen_prologue(padding: str) -> None:
+    (kernel,) = parse_module(PRELOAD.format(padding=padding)).kernels
+    assert kernel.roots == ("k", "body")
+    assert [block.frozen for block in kernel.blocks] == [True] * (len(kernel.blocks) - 1) + [False]
+    assert not verify_kernel(kernel)
+
+
+def test_a_prologue_of_another_size_is_refused() -> None:
+    with pytest.raises(DiagnosticError, match="E0144"):
+        parse_module(PRELOAD.format(padding="\t.fill 59, 4, 0xbf800000\n\ts_mov_b32 s0, 0x12345678"))
+    assert parse_module(PRELOAD.format(padding="")).kernels[0].roots == ("k",)
+
+
+def test_alignment_is_filled_in_between_instructions_only() -> None:
+    module = parse_module("\t.p2align 8\nk:\ts_nop 1\n.p2align 3\nl:\ts_branch l\n.p2align 8\n")
+    assert [print_instruction(item) for item in module.kernels[0].instructions()] == ["s_nop 1", "s_nop 0", "s_branch l"]
+    assert not any(block.frozen for block in module.kernels[0].blocks)
+    with pytest.raises(DiagnosticError, match="E0138"):
+        parse_module("s_nop 0\n" + ".p2align 16\ns_nop 0\n" * 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("s_nop 0\n" * ((1 << 16) + 1), "E0138"),
+        (".globl x\n" * ((1 << 17) + 1), "E0135"),
+        (f".rept {1 << 16}\ns_nop 0\ns_nop 0\n.endr\n", "E0138"),
+        ("s_nop 0 " + " " * (16 << 20), "E0135"),
+    ],
+)
+def test_sources_beyond_the_limits_are_refused(text: str, code: str) -> None:
+    with pytest.raises(DiagnosticError, match=code):
+        parse_module(text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"s_mov_b32 s{index % 100}, {index}\n" for index in range(50_000)),
+        "".join(f"l{index}:\ns_cbranch_scc0 l{index}\n" for index in range(50_000)),
+        ".set i, 0\n.rept 32767\n.set i, i+1\ns_mov_b32 s0, i\n.endr\n",
+    ],
+)
+def test_sources_at_the_limits_take_seconds(text: str) -> None:
+    start = time.process_time()
+    parse_module(text)
+    assert time.process_time() - start < 8
+
+
 def test_relocations_stay_words() -> None:
     module = parse_module("s_getpc_b64 s[0:1]\ns_add_u32 s0, s0, outside@rel32@lo+4\ns_endpgm\n")
     added = module.kernels[0].blocks[0].instructions[1]
@@ -286,3 +366,21 @@ def test_hostile_metadata_is_bounded() -> None:
     for body in ("[" * 100, "a: &b [1]\nc: *b", "? [x]\n: 1", "\t- x", "--- 1\n--- 2", "x: 'open"):
         with pytest.raises(DiagnosticError, match="E0147"):
             parse_module(f"{head}{body}\n.end_amdgpu_metadata\n")
+
+
+def test_a_gap_that_no_instruction_fills_is_refused_at_its_line():
+    # LLVM never comes to the end of these.
+    for directive in (".p2align 2", ".balign 4", ".p2align 1", ".p2align 2,,3"):
+        with pytest.raises(DiagnosticError) as caught:
+            parse_module(f"k:\n.byte 1\n{directive}\n.long k\ns_endpgm\n", "odd.s")
+        found = caught.value.diagnostics[0]
+        assert found.code == "E0126"
+        assert found.span is not None
+        assert found.span.line == 3
+    parse_module("k:\n.byte 1\n.p2align 2, 0\ns_endpgm\n")
+    parse_module("k:\n.byte 1, 2\n.p2align 1\n.byte 3, 4\n.p2align 2\ns_endpgm\n")
+
+
+def test_data_refer_to_numbered_labels():
+    text = "k:\ns_nop 0\n1:\n.long 1b - k, 1f - 1b\n1:\ns_endpgm\n"
+    assert module_bytes(parse_module(text)) == llvm_bytes(text)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import struct
 import tracemalloc
@@ -307,3 +308,31 @@ def test_damage_gives_a_diagnostic_or_members(draw: st.DataObject) -> None:
     except DiagnosticError:
         return
     assert len({member.path for member in members}) == len(members)
+
+
+def test_a_digit_of_another_alphabet_is_no_place_in_the_table_of_names() -> None:
+    # `str.isdigit` takes the superscript 2 of Latin-1, `int` does not.
+    (member,) = open_inputs(archive([("x", b"text")]).replace(b"x/", b"/\xb2"), "odd.a")
+    assert member.path == "odd.a!/\xb2"
+
+
+def test_folders_that_vanish_or_link_elsewhere_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (inner / "k.co").write_bytes(HISTOGRAM)
+    (inner / "again").symlink_to(tmp_path)
+    scan = os.scandir
+
+    def vanished(path: str) -> object:
+        if str(path) == str(inner):
+            raise FileNotFoundError(2, "gone", str(path))
+        return scan(path)
+
+    assert [member.path.rpartition("!")[2] for member in open_inputs(tmp_path)] == ["inner/k.co"]
+    monkeypatch.setattr(os, "scandir", vanished)
+    assert open_inputs(tmp_path) == ()
+
+
+def test_a_name_that_is_too_long_is_a_file_that_cannot_be_read() -> None:
+    with pytest.raises(DiagnosticError, match="E0113"):
+        open_inputs("a" * 5000)
