@@ -316,8 +316,7 @@ def operations(definition: OpcodeDef, mnemonic: str, modifiers: Mapping[str, Mod
     return _operations(
         definition,
         dpp=mnemonic.endswith("_dpp") or any(name in DPP_MODIFIERS for name in modifiers),
-        partial=modifiers.get("dst_sel", "DWORD") != "DWORD"
-        or _selects_high_destination(definition, modifiers.get("op_sel")),
+        partial=modifiers.get("dst_sel", "DWORD") != "DWORD" or _selects_high_destination(definition, modifiers.get("op_sel")),
         lds="lds" in modifiers,
     )
 
