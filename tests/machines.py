@@ -218,7 +218,7 @@ def random_machine(seed: int, mode: int = 0x3F0, exec_mask: int = ALL) -> Machin
     return Machine(scalar, vector, *memory)
 
 
-def aim(i: Instruction, machine: Machine, seed: int) -> Machine:
+def aim(i: Instruction, machine: Machine, seed: int, target: str = "gfx942") -> Machine:
     """`machine` with address registers set so that `i` touches the buffer or LDS, each lane at a place of its own."""
     assert i.definition is not None
     rng = np.random.default_rng(seed + 1)
@@ -226,7 +226,7 @@ def aim(i: Instruction, machine: Machine, seed: int) -> Machine:
     space, base = i.definition.space, layout.base_address(0)
     if space is None:
         return machine
-    memory = getattr(program_of(i), "memory", None)
+    memory = getattr(program_of(i, target), "memory", None)
     atomic = memory is not None and memory.atomic is not None
     loads = memory is None or (memory.dest is not None and not atomic)
     places = (rng.integers(0, 128, LANES) if loads else rng.permutation(128)[:LANES]).astype(object) * _SLOT
@@ -265,10 +265,10 @@ def aim(i: Instruction, machine: Machine, seed: int) -> Machine:
 class Step:
     """One or more instructions prepared for the native engine. NotImplementedError with the reason when it refuses one."""
 
-    def __init__(self, *instructions: Instruction) -> None:
+    def __init__(self, *instructions: Instruction, target: str = "gfx942") -> None:
         end = Instruction("s_endpgm", (), (), lookup("s_endpgm"))
         numbered = tuple(replace(i, uid=n) for n, i in enumerate((*instructions, end)))
-        self.kernel = Kernel("step", "gfx942", (Block("entry", numbered),), ("entry",))
+        self.kernel = Kernel("step", target, (Block("entry", numbered),), ("entry",))
         self.prepared = prepare(self.kernel, False)
         if self.prepared.problems:
             raise NotImplementedError(self.prepared.problems[0])

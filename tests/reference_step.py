@@ -17,7 +17,7 @@ from asmevo.ir.isa.model import Family, Space
 from asmevo.ir.registers import EXEC, M0, MODE, SCC, VCC, VGPR0
 from asmevo.ir.semantics import program_of, source_bits
 from asmevo.ir.semantics.expr import Domain, Expr, Extend, MemoryOp, Op, Program
-from asmevo.ir.semantics.matrix import shape_of
+from asmevo.ir.semantics.matrix import operation_of
 from machines import LANES, Machine
 
 _SPECIALS = {"scc": (SCC, 1), "vcc": (VCC, 64), "exec": (EXEC, 64), "m0": (M0, 32), "mode": (MODE, 32)}
@@ -47,9 +47,9 @@ def _operands(i: Instruction, machine: Machine) -> _Operands:
     return found
 
 
-def run_reference(i: Instruction, machine: Machine) -> Machine:
-    """The state after the instruction, by the reference interpreter."""
-    program = program_of(i)
+def run_reference(i: Instruction, machine: Machine, target: str = "gfx942") -> Machine:
+    """The state after the instruction on a target, by the reference interpreter."""
+    program = program_of(i, target)
     assert program is not None
     given = _operands(i, machine)
     after = machine.copy()
@@ -81,15 +81,50 @@ def _intrinsic(program: Program, given: _Operands, machine: Machine, after: Mach
             landed[target] = given.values["data0"][lane]
         after.put(unit, landed, 32, active)
         return
-    shape = shape_of(name.removeprefix("mfma:"))
-    sides: list[object] = []
-    for source in ("src0", "src1", "src2"):
+    if name in ("ds_append", "ds_consume"):
+        count = bin(given.specials["exec"]).count("1")
+        at = (given.specials["m0"] & 0xFFFF) + given.imms.get("offset", 0)
+        if count:
+            old = int.from_bytes(machine.lds[at : at + 4].tobytes(), "little")
+            new = (old + (count if name == "ds_append" else -count)) & 0xFFFFFFFF
+            after.lds[at : at + 4] = np.frombuffer(new.to_bytes(4, "little"), np.uint8)
+            active = np.array([bool(given.specials["exec"] >> n & 1) for n in range(LANES)])
+            after.put(unit, np.full(LANES, old, object), 32, active)
+        return
+    if name.startswith("transpose:"):
+        _transpose(program, int(name.removeprefix("transpose:")), given, machine, after)
+        return
+    operation = operation_of(name)
+    assert operation is not None
+    sides: dict[str, object] = {}
+    for source in ("src0", "src1", "src2", "vdst", "idx", "scale0", "scale1"):
         if source in given.where:
             at, rows = given.where[source]
-            sides.append(machine.vector[at - VGPR0 : at - VGPR0 + rows])
-        else:
-            sides.append(given.values[source])
-    after.vector[unit - VGPR0 : unit - VGPR0 + count] = reference_matrix.multiply(shape, *sides, given.specials["mode"])
+            sides[source] = machine.vector[at - VGPR0 : at - VGPR0 + rows]
+        elif source in given.values:
+            sides[source] = given.values[source]
+    after.vector[unit - VGPR0 : unit - VGPR0 + count] = reference_matrix.evaluate(operation, sides, given.specials["mode"])
+
+
+def _transpose(program: Program, width: int, given: _Operands, machine: Machine, after: Machine) -> None:
+    """Rows of 16 elements, each read by consecutive lanes of a group of 16; a lane gets its own column."""
+    assert program.memory is not None
+    size = program.memory.bytes
+    (places,) = reference.addresses(program, given.values, given.specials, given.imms)
+    exec_mask = given.specials["exec"]
+    active = np.array([bool(exec_mask >> n & 1) for n in range(LANES)])
+    read = [
+        int.from_bytes(machine.lds[int(places[n]) : int(places[n]) + size].tobytes(), "little") if active[n] else 0
+        for n in range(LANES)
+    ]
+    elements = 8 * size // width
+    mask = (1 << width) - 1
+    values: list[int] = []
+    for group in range(0, LANES, 16):
+        flat = [read[group + n] >> width * e & mask for n in range(16) for e in range(elements)]
+        matrix = np.array(flat, object).reshape(elements, 16)
+        values += [sum(int(v) << width * e for e, v in enumerate(matrix[:, lane])) for lane in range(16)]
+    after.put(given.where["vdst"][0], np.array(values, object), 8 * size, active)
 
 
 # Memory ----------------------------------------------------------------------------------------------------------------------
@@ -196,6 +231,9 @@ def _access(i: Instruction, memory: MemoryOp, program: Program, given: _Operands
                 words = _words(memory, given, access.lane)
                 _store(space, memory, access, k, words[k if len(words) > 1 else 0])
         return
+    if memory.atomic is not None and len(memory.addresses) > 1:
+        _exchange_two(space, memory, given, places, before, after)
+        return
     for access in places:
         loaded = [_load(space, memory, access, k, whole=scalar) for k in range(len(memory.addresses))]
         if memory.atomic is not None and access.inside:
@@ -205,10 +243,29 @@ def _access(i: Instruction, memory: MemoryOp, program: Program, given: _Operands
             _store(space, memory, access, 0, combine(memory.atomic, loaded[0], parts, bits, given.specials["mode"]))
         if memory.to_lds is not None:
             evaluator = reference.Evaluator(given.values, given.specials, given.imms, {})
-            place = int(evaluator.value(memory.to_lds)[0]) + 4 * access.lane
-            after.lds[place : place + 4] = np.frombuffer(_extended(loaded[0], memory, 0).to_bytes(4, "little"), np.uint8)
+            step = max(4, memory.bytes)
+            place = int(evaluator.value(memory.to_lds)[0]) + step * access.lane
+            after.lds[place : place + step] = np.frombuffer(_extended(loaded[0], memory, 0).to_bytes(step, "little"), np.uint8)
         elif memory.dest is not None:
             _deliver(memory, given.where[memory.dest][0], loaded, access.lane, before, after)
+
+
+def _exchange_two(
+    space: np.ndarray, memory: MemoryOp, given: _Operands, places: list[_Access], before: Machine, after: Machine
+) -> None:
+    """Two addresses a lane: every lane's first exchange, then every lane's second."""
+    loaded: dict[int, list[int]] = {access.lane: [] for access in places}
+    for k in range(len(memory.addresses)):
+        for access in places:
+            old = _load(space, memory, access, k, whole=False)
+            loaded[access.lane].append(old)
+            value = _words(memory, given, access.lane)[k]
+            _store(
+                space, memory, access, k, combine(str(memory.atomic), old, [value], 8 * memory.bytes, given.specials["mode"])
+            )
+    if memory.dest is not None:
+        for access in places:
+            _deliver(memory, given.where[memory.dest][0], loaded[access.lane], access.lane, before, after)
 
 
 def _words(memory: MemoryOp, given: _Operands, lane: int) -> list[int]:

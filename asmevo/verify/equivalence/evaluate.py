@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import cast
 
-from asmevo.verify.equivalence.terms import IDENTITY_OPS, Term, cone
+from asmevo.verify.equivalence.terms import IDENTITY_OPS, MEMORY_OPS, Term, cone
 
 LANES = 64
 Value = tuple[int, ...]
@@ -66,7 +66,7 @@ class Evaluator:
         if op == "gather":
             source, index = _wide(args[0]), args[1]
             return tuple(source[k % LANES] for k in index)
-        if op in ("memory", "store", "advance"):
+        if op in MEMORY_OPS:
             return (_digest(op, repr(term.attr), *args),)
         if op in IDENTITY_OPS:
             return self._opaque(term, args)

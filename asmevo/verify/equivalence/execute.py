@@ -14,10 +14,12 @@ from collections.abc import Callable, Hashable
 from asmevo.ir.instruction import Immediate, Instruction, Modifier, Operand, Register, Symbolic
 from asmevo.ir.isa.model import Access, Family, Flag, IssueClass, OpcodeDef, Role
 from asmevo.ir.registers import EXEC, MODE, SCC, VGPR0, units
-from asmevo.ir.semantics.expr import Domain, Extend, Program
+from asmevo.ir.semantics.expr import Domain, Program
 from asmevo.verify.equivalence import memory
-from asmevo.verify.equivalence.compiled import Compiled, CompiledMemory, CompiledWrite, Step, compile_program
-from asmevo.verify.equivalence.machine import LDS, MEMORY, SPECIALS, Machine
+from asmevo.verify.equivalence.accesses import access_memory
+from asmevo.verify.equivalence.compiled import Compiled, CompiledWrite, Step, compile_program
+from asmevo.verify.equivalence.machine import SPECIALS, Machine
+from asmevo.verify.equivalence.operands import UnmodelledError, destination_of, operand_of
 from asmevo.verify.equivalence.terms import Term
 
 ProgramOf = Callable[[Instruction], Program | None]
@@ -26,7 +28,6 @@ SourceBits = Callable[[Instruction, str], int]
 NO_EFFECT = frozenset({"s_setprio", "s_sleep", "s_incperflevel", "s_decperflevel"})
 """Instructions that change only when things happen."""
 
-_KEPT_OLD = frozenset({Extend.D16_LO, Extend.D16_HI, Extend.D16_LO_SIGN, Extend.D16_HI_SIGN})
 _UNSETTLED = frozenset({"v_pack_b32_f16"})
 """Vector moves of floats that may also flush denormals and quiet NaNs by MODE: sources disagree."""
 
@@ -41,8 +42,12 @@ _STATEFUL = (
 _KNOWN_SIZE = 1 << 17
 
 
-class UnmodelledError(Exception):
-    """An instruction that the model refuses; the text says which and why."""
+_VECTOR = frozenset({IssueClass.VALU, IssueClass.TRANS, IssueClass.MATRIX, IssueClass.LDS, IssueClass.VMEM, IssueClass.FLAT})
+
+
+def is_vector(i: Instruction) -> bool:
+    """Whether VSKIP switches the instruction off."""
+    return i.definition is not None and i.definition.issue in _VECTOR
 
 
 class Programs:
@@ -133,7 +138,9 @@ class Executor:
         values = self._values(i, compiled, context)
         memory_write = None
         if compiled.memory is not None:
-            memory_write = self._memory(i, definition, compiled.memory, values, context)
+            memory_write = access_memory(
+                self.machine, i, definition, compiled.memory, values, context, lambda name, at: self._units(i, name, at)
+            )
         for write, value in [(w, values[w.value]) for w in compiled.writes]:
             enable = None if write.enable is None else values[write.enable]
             self._write(i, write, value, enable, context)
@@ -180,7 +187,7 @@ class Executor:
 
     def leaf_source(self, i: Instruction, step: Step, values: list[Term], context: Term | None) -> Term:
         """Return an operand's value for this lane; in a scalar program, for the wave."""
-        operand = _operand(i, str(step.attr))
+        operand = operand_of(i, str(step.attr))
         if isinstance(operand, Register):
             value = self.machine.read(operand.range.unit, operand.range.count, context)
             if context is None and value.varying:
@@ -207,7 +214,7 @@ class Executor:
 
     def leaf_gather(self, i: Instruction, step: Step, values: list[Term], context: Term | None) -> Term:
         """Return an operand of another lane: of its whole value, inactive lanes included."""
-        operand = _operand(i, str(step.attr))
+        operand = operand_of(i, str(step.attr))
         if isinstance(operand, Register):
             whole = self.machine.read(operand.range.unit, operand.range.count, None)
             return self._n.make("gather", step.bits, (self._n.extract(whole, 0, step.bits), values[step.args[0]]))
@@ -224,7 +231,7 @@ class Executor:
 
     def leaf_old(self, i: Instruction, step: Step, values: list[Term], context: Term | None) -> Term:
         """Return the destination's value before the write."""
-        operand = _operand(i, str(step.attr))
+        operand = operand_of(i, str(step.attr))
         if not isinstance(operand, Register):
             raise UnmodelledError(f"{i.mnemonic}: operand {step.attr} is no register")
         return self._n.extract(self.machine.read(operand.range.unit, operand.range.count, context), 0, step.bits)
@@ -232,7 +239,7 @@ class Executor:
     # Effects ---------------------------------------------------------------------------------------------------------------
 
     def _write(self, i: Instruction, write: CompiledWrite, value: Term, enable: Term | None, context: Term | None) -> None:
-        unit, count = _destination(i, write.target)
+        unit, count = destination_of(i, write.target)
         if unit >= VGPR0:
             if context is None or value.bits != 32 * count:
                 raise UnmodelledError(f"{i.mnemonic}: {value.bits} bits written to {count} vector registers")
@@ -257,76 +264,8 @@ class Executor:
             raise UnmodelledError(f"{i.mnemonic}: {value.bits} bits written to a place of {expected}")
         self.machine.write(unit, value, enable)
 
-    def _memory(
-        self, i: Instruction, definition: OpcodeDef, effect: CompiledMemory, values: list[Term], context: Term | None
-    ) -> Callable[[], None] | None:
-        """Change the memories; returns the register write of the loaded value, to be done after all reads."""
-        operation = effect.operation
-        machine = self.machine
-        touched = memory.spaces(definition)
-        address = tuple(values[k] for k in effect.addresses)
-        inputs = [*address, *(values[k] for k in effect.extra)]
-        if operation.resource is not None:
-            inputs.extend(self._units(i, operation.resource, None))
-        for name in operation.data:
-            inputs.extend(self._units(i, name, context))
-        # EXEC is a store's own argument, MODE acts on atomics on floats.
-        for unit in units(definition.implicit_reads & ~(3 << EXEC)):
-            inputs.append(machine.unit(unit))
-        attr = memory.key(i, definition)
-        mask = self._n.ballot(context) if context is not None else self._n.const(64, -1)
-        args = (mask, *inputs)
-        access = definition.access
-        if memory.is_dma(i, definition):
-            # Sees memory, writes LDS: one change of LDS that depends on both.
-            node = self._n.table.node("store", 0, (machine.memories[LDS], machine.memories[MEMORY], *args), (attr, LDS))
-            machine.memories[LDS] = node
-            return None
-        versions = tuple(machine.memories[space] for space in touched)
-        if access is Access.STORE:
-            single = len(address) == 1 and not address[0].varying and operation.resource is None and not operation.atomic
-            memory.store(machine, touched, args, attr, (address[0], operation.bytes) if single else None)
-            return None
-        if access is not Access.LOAD or memory.orders(i, definition):
-            memory.change(machine, touched, args, attr)
-            versions = tuple(machine.memories[space] for space in touched)
-        if operation.dest is None:
-            return None
-        unit, count = _destination(i, operation.dest)
-        loaded = tuple(
-            self._loaded(i, (*versions, *inputs), attr, (operation.extend, operation.bytes), unit + k, k, context)
-            for k in range(count)
-        )
-
-        def write() -> None:
-            for k, value in enumerate(loaded):
-                machine.write(unit + k, value, context if unit >= VGPR0 else None)
-
-        return write
-
-    def _loaded(
-        self,
-        i: Instruction,
-        inputs: tuple[Term, ...],
-        attr: Hashable,
-        shape: tuple[Extend, int],
-        unit: int,
-        k: int,
-        context: Term | None,
-    ) -> Term:
-        """Return what destination register number `k` receives."""
-        extend, size = shape
-        varying = context is not None
-        if extend in (Extend.ZERO, Extend.SIGN) and size < 4:
-            value = self._n.table.node("load", 8 * size, inputs, (attr, k), varying)
-            return self._n.make("zext" if extend is Extend.ZERO else "sext", 32, (value,))
-        if extend in _KEPT_OLD:
-            # Whether the other half stays depends on the device's ECC setting: a function of it either way.
-            inputs = (*inputs, self.machine.read(unit, 1, context))
-        return self._n.table.node("load", 32, inputs, (attr, k), varying)
-
     def _units(self, i: Instruction, name: str, context: Term | None) -> list[Term]:
-        operand = _operand(i, name)
+        operand = operand_of(i, name)
         if isinstance(operand, Register):
             first = operand.range.unit
             return [self.machine.read(k, 1, context) for k in range(first, first + operand.range.count)]
@@ -368,25 +307,6 @@ class Executor:
     def _opaque(self, unit: int, args: list[Term], attr: tuple[Hashable, ...]) -> None:
         bits = 1 if unit == SCC else 32
         self.machine.write(unit, self._n.table.node("atom", bits, tuple(args), attr, unit >= VGPR0), None)
-
-
-def _operand(i: Instruction, name: str) -> Operand:
-    if i.definition is not None:
-        for operand, spec in zip(i.operands, i.definition.operands, strict=True):
-            if spec.name == name:
-                return operand
-    raise UnmodelledError(f"{i.mnemonic}: no operand {name}")
-
-
-def _destination(i: Instruction, name: str) -> tuple[int, int]:
-    """First unit and count of a write target."""
-    if i.definition is not None:
-        for operand, spec in zip(i.operands, i.definition.operands, strict=True):
-            if spec.name == name and isinstance(operand, Register):
-                return operand.range.unit, operand.range.count
-    if name in SPECIALS:
-        return SPECIALS[name]
-    raise UnmodelledError(f"{i.mnemonic}: cannot write {name}")
 
 
 Leaf = Callable[[Executor, Instruction, Step, list[Term], Term | None], Term]

@@ -6,19 +6,31 @@ needs afterwards, so that windows may be proved apart; blocks, edges, ABI and fr
 
 from __future__ import annotations
 
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from asmevo.ir.analysis.liveness import Liveness
+from asmevo.ir.analysis.loops import Loops
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.effects import may_skip_vectors
+from asmevo.ir.effects import effects, may_skip_vectors
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Kernel
-from asmevo.verify.equivalence.window import ALL_UNITS, ASSUMPTIONS, indexing_after, prove_window, text_of
+from asmevo.ir.registers import EXEC_MASK
+from asmevo.ir.vector_file import shared_vectors
+from asmevo.verify.equivalence.compare import decide
+from asmevo.verify.equivalence.execute import UnmodelledError
+from asmevo.verify.equivalence.facts import DEFAULT_ASSUMPTIONS, NO_FACTS, Assumption, FactFinder, Facts
+from asmevo.verify.equivalence.regions import Region, region_around, region_differences
+from asmevo.verify.equivalence.window import ALL_UNITS, ASSUMPTIONS, indexing_after, prove_window, semantics, text_of
 from asmevo.verify.verdict import Basis, Outcome, Verdict
 
 _CONTEXT = 256
 """How many instructions before a window are added when the window alone is not enough."""
+
+_EARLIER = 2
+"""How often a region that is not enough is begun one dominator earlier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +54,8 @@ class EditedWindow:
 
 def structure_difference(before: Kernel, after: Kernel) -> str | None:
     """Why the kernels cannot be compared block by block; None when they can."""
+    if shared_vectors(before) or shared_vectors(after):
+        return "VGPRs above accum_offset are used as AGPRs too"
     for name in ("target", "roots", "descriptor", "metadata"):
         if getattr(before, name) != getattr(after, name):
             return f"the kernels differ in their {name}"
@@ -105,10 +119,19 @@ def _needed(liveness: Liveness, label: str, index: int) -> int:
     return liveness.live_after(label, index - 1) if index else liveness.live_in[label]
 
 
-def prove_kernel(before: Kernel, after: Kernel, *, timeout_s: float = 5.0) -> Verdict:
+def prove_kernel(
+    before: Kernel,
+    after: Kernel,
+    *,
+    timeout_s: float = 5.0,
+    assumed: frozenset[Assumption] = DEFAULT_ASSUMPTIONS,
+) -> Verdict:
     """Whether `after` computes what `before` does, window by window; `timeout_s` is one window's budget.
 
-    A REFUTED window differs for some state at its entry; that the kernel reaches that state was not decided.
+    A window that does not hold by itself is tried with the code before it, with what the analyses know of its entry (as far as
+    `assumed` allows), and as part of a region: the acyclic stretch or loop body that holds all such windows.
+    A REFUTED window differs for some state at its entry; that the kernel reaches that state was not decided. Where another
+    edited window that follows may make up for a register, the verdict is UNKNOWN.
     """
     reason = structure_difference(before, after)
     if reason is not None:
@@ -122,27 +145,172 @@ def prove_kernel(before: Kernel, after: Kernel, *, timeout_s: float = 5.0) -> Ve
         if relative(window):
             reason = f"{window}: VGPR indexing may be on there"
             return Verdict(Outcome.UNSUPPORTED, (Basis("z3", Outcome.UNSUPPORTED, reason),), reason=reason)
-    vskip = may_skip_vectors(before.instructions()) or may_skip_vectors(after.instructions())
+    prover = _KernelProver(before, after, timeout_s, assumed)
     # Most edits keep every register, which needs neither liveness nor a solver.
-    hard = [w for w in windows if not prove_window(w.before, w.after, ALL_UNITS, timeout_s=0.0, vskip=vskip).outcome.is_success]
+    hard = [w for w in windows if not prover.window(w, 0.0, NO_FACTS).outcome.is_success]
+    assumptions = dict.fromkeys(ASSUMPTIONS)
+    left: list[tuple[EditedWindow, Verdict]] = []
     for window in _with_liveness(hard, before, after):
-        verdict = _prove(window, timeout_s, vskip)
-        if not verdict.outcome.is_success:
-            basis = tuple(Basis(b.method, b.outcome, f"{window}: {b.detail}", b.assumptions) for b in verdict.basis)
-            return Verdict(verdict.outcome, basis, verdict.counterexample, f"{window}: {verdict.reason}")
+        verdict = prover.best(window)
+        if verdict.outcome.is_success:
+            assumptions.update(dict.fromkeys(a for b in verdict.basis for a in b.assumptions))
+        else:
+            left.append((window, verdict))
+    regions: list[str] = []
+    if left:
+        verdict = prover.region([window for window, _ in left])
+        if verdict is None or not verdict.outcome.is_success:
+            return _not_proved(left, before, verdict)
+        assumptions.update(dict.fromkeys(a for b in verdict.basis for a in b.assumptions))
+        regions = [b.detail for b in verdict.basis]
     edited = sum(len(w.before) for w in windows)
     shown = ", ".join(str(w) for w in windows[:8]) + (f" and {len(windows) - 8} more" if len(windows) > 8 else "")
     detail = f"{len(windows)} windows proved ({shown}), {edited} of {total} instructions; all others are identical"
-    return Verdict(Outcome.PROVED, (Basis("z3", Outcome.PROVED, detail, ASSUMPTIONS),))
+    if regions:
+        detail += f"; {len(left)} of them as part of {'; '.join(regions)}"
+    return Verdict(Outcome.PROVED, (Basis("z3", Outcome.PROVED, detail, tuple(assumptions)),))
 
 
-def _prove(window: EditedWindow, timeout_s: float, vskip: bool) -> Verdict:
-    """Return the window's verdict; with the unchanged code before it when it does not hold for every entry state alone."""
-    verdict = prove_window(window.before, window.after, window.live_out, timeout_s=timeout_s, vskip=vskip)
-    if verdict.outcome.is_success or not window.context or verdict.outcome is Outcome.UNSUPPORTED:
+def _not_proved(left: Sequence[tuple[EditedWindow, Verdict]], before: Kernel, region: Verdict | None) -> Verdict:
+    """Return the verdict on the first refuted window, else on the first one."""
+    window, verdict = next(((w, v) for w, v in left if v.outcome is Outcome.REFUTED), left[0])
+    others = [w for w, _ in left if w is not window]
+    found = verdict.counterexample
+    reason = f"{window}: {verdict.reason}"
+    if found is not None and not found.where.startswith(("memory+", "lds+")) and _reaches(before, window.label, others):
+        reason += "; another edited window that follows may make up for it"
+        return Verdict(Outcome.UNKNOWN, (Basis("z3", Outcome.UNKNOWN, reason),), reason=reason)
+    if region is not None and verdict.outcome is Outcome.UNKNOWN:
+        reason += f"; as a region: {region.reason}"
+    basis = tuple(Basis(b.method, b.outcome, f"{window}: {b.detail}", b.assumptions) for b in verdict.basis)
+    return Verdict(verdict.outcome, basis, found, reason)
+
+
+def _reaches(kernel: Kernel, label: str, others: Sequence[EditedWindow]) -> bool:
+    """Whether control may go from a block to one of the other windows."""
+    successors = {block.label: block.successors for block in kernel.blocks}
+    seen: set[str] = set()
+    work = list(successors[label])
+    while work:
+        at = work.pop()
+        if at not in seen:
+            seen.add(at)
+            work.extend(successors.get(at, ()))
+    return any(other.label in seen for other in others)
+
+
+_MANAGERS: OrderedDict[int, tuple[Kernel, AnalysisManager]] = OrderedDict()
+_MANAGERS_KEPT = 4
+
+
+def _manager(kernel: Kernel) -> AnalysisManager:
+    """The analyses of an original, kept by identity, since a search asks about one original again and again."""
+    found = _MANAGERS.get(id(kernel))
+    if found is None or found[0] is not kernel:
+        found = _MANAGERS[id(kernel)] = (kernel, AnalysisManager(kernel))
+        if len(_MANAGERS) > _MANAGERS_KEPT:
+            _MANAGERS.popitem(last=False)
+    return found[1]
+
+
+class _KernelProver:
+    """Proves windows and regions of one pair of kernels."""
+
+    def __init__(self, before: Kernel, after: Kernel, timeout_s: float, assumed: frozenset[Assumption]) -> None:
+        self._kernels = (before, after)
+        self._timeout_s = timeout_s
+        self._vskip = may_skip_vectors(before.instructions()) or may_skip_vectors(after.instructions())
+        self._managers = (_manager(before), AnalysisManager(after))
+        self._facts = FactFinder(self._managers[0], assumed)
+
+    def window(self, window: EditedWindow, timeout_s: float, facts: Facts, *, context: bool = False) -> Verdict:
+        """Return the verdict on one window, alone or with the unchanged code before it."""
+        head = window.context if context else ()
+        return prove_window(
+            (*head, *window.before),
+            (*head, *window.after),
+            window.live_out,
+            timeout_s=timeout_s,
+            vskip=self._vskip,
+            facts=facts,
+            target=self._kernels[0].target,
+        )
+
+    def best(self, window: EditedWindow) -> Verdict:
+        """Return the best verdict: of the window alone, with the code before it, and with facts on its entry."""
+        verdict = self.window(window, self._timeout_s, NO_FACTS)
+        if verdict.outcome.is_success or verdict.outcome is Outcome.UNSUPPORTED:
+            return verdict
+        if window.context:
+            verdict = self.window(window, self._timeout_s, NO_FACTS, context=True)
+            if verdict.outcome.is_success or verdict.outcome is Outcome.UNSUPPORTED:
+                return verdict
+        start = window.start - len(window.context)
+        facts = self._known(window.label, start, (*window.context, *window.before, *window.after))
+        return verdict if facts.is_empty else self.window(window, self._timeout_s, facts, context=True)
+
+    def _known(self, label: str, index: int, instructions: Sequence[Instruction]) -> Facts:
+        """Return the facts at one place, as far as these instructions may use them."""
+        facts = self._facts.at(label, index, _read(instructions))
+        uids = {i.uid for i in instructions if i.definition is not None and i.definition.space is not None}
+        old, new = (
+            {uid: found for uid, found in self._facts.extents(manager).items() if uid in uids} if uids else {}
+            for manager in self._managers
+        )
+        return self._facts.with_extents(facts, old, new)
+
+    def region(self, windows: Sequence[EditedWindow]) -> Verdict | None:
+        """Return the verdict on the least region that holds all the windows, or on one that begins earlier.
+
+        None when there is no region.
+        """
+        loops = self._managers[0].get(Loops)
+        labels = {w.label for w in windows}
+        verdict: Verdict | None = None
+        for _ in range(_EARLIER + 1):
+            region = region_around(self._kernels[0], labels, loops)
+            if region is None:
+                break
+            verdict = self._region(region)
+            above = loops.dominator.get(region.blocks[0])
+            if verdict.outcome.is_success or above is None:
+                break
+            labels.add(above)
         return verdict
-    before, after = (*window.context, *window.before), (*window.context, *window.after)
-    return prove_window(before, after, window.live_out, timeout_s=timeout_s, vskip=vskip)
+
+    def _region(self, region: Region) -> Verdict:
+        old, new = (manager.get(Liveness) for manager in self._managers)
+        live_in = {block.label: old.live_in[block.label] | new.live_in[block.label] for block in self._kernels[0].blocks}
+        instructions = [i for kernel in self._kernels for label in region.blocks for i in kernel.block(label).instructions]
+        verdict = self._region_with(region, live_in, NO_FACTS)
+        if verdict.outcome.is_success or verdict.outcome is Outcome.UNSUPPORTED:
+            return verdict
+        facts = self._known(region.blocks[0], 0, instructions)
+        return verdict if facts.is_empty else self._region_with(region, live_in, facts)
+
+    def _region_with(self, region: Region, live_in: dict[str, int], facts: Facts) -> Verdict:
+        deadline = time.monotonic() + self._timeout_s
+        basis: list[Basis] = []
+        programs = semantics(self._kernels[0].target)
+        for vectors in (True, False) if self._vskip else (True,):
+            try:
+                differing = region_differences(self._kernels, region, live_in, programs, facts, vectors=vectors)
+            except UnmodelledError as error:
+                return Verdict(Outcome.UNSUPPORTED, reason=f"{region}: {error}")
+            verdict = decide(differing, f"region {region}", deadline, (*ASSUMPTIONS, *facts.assumptions))
+            if not verdict.outcome.is_success:
+                return verdict
+            basis.extend(verdict.basis)
+        return Verdict(Outcome.PROVED, tuple(basis))
+
+
+def _read(instructions: Sequence[Instruction]) -> int:
+    """Return the units that any of the instructions reads."""
+    mask = EXEC_MASK
+    for i in instructions:
+        if i.definition is not None:
+            mask |= effects(i).reads
+    return mask
 
 
 def _common(one: Sequence[object], other: Sequence[object]) -> int:

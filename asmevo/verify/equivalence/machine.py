@@ -6,9 +6,19 @@ Owns reading and writing registers, EXEC included. A VGPR is a lane function; a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from asmevo.ir.instruction import Instruction
 from asmevo.ir.registers import EXEC, EXECZ, M0, MODE, SCC, VCC, VCCZ, VGPR0
+from asmevo.verify.equivalence.extents import Extent
+from asmevo.verify.equivalence.facts import NO_FACTS, Facts
 from asmevo.verify.equivalence.normal import Normaliser
 from asmevo.verify.equivalence.terms import Term
+
+if TYPE_CHECKING:
+    from asmevo.verify.equivalence.memory import Place
 
 SPECIALS = {"exec": (EXEC, 2), "vcc": (VCC, 2), "m0": (M0, 1), "mode": (MODE, 1), "scc": (SCC, 1)}
 """Special state by the name expressions and writes use, to (first unit, count)."""
@@ -17,18 +27,59 @@ LDS, MEMORY = "lds", "memory"
 """The two address spaces whose order is tracked: a workgroup's LDS, and everything else."""
 
 
-def initial(normaliser: Normaliser, unit: int) -> Term:
-    """Return what a unit holds before the window; the same term on both sides."""
-    return normaliser.table.node("var", 1 if unit == SCC else 32, (), unit, unit >= VGPR0)
+@dataclass(frozen=True, slots=True)
+class AddressUse:
+    """The address terms of one memory access, and the words of its buffer descriptor where it has one."""
+
+    addresses: tuple[Term, ...]
+    resource: tuple[Term, ...] = ()
+
+
+def initial(normaliser: Normaliser, unit: int, known: tuple[int, int] = (0, 0)) -> Term:
+    """Return what a unit holds before the window; the same term on both sides. `known` are its bits that are 0 and 1."""
+    value = normaliser.table.node("var", 1 if unit == SCC else 32, (), unit, unit >= VGPR0)
+    zeros, ones = known
+    if zeros | ones == 0:
+        return value
+    parts: Term | None = None
+    low = 0
+    while low < value.bits:
+        kind = zeros >> low & 1, ones >> low & 1
+        high = low + 1
+        while high < value.bits and (zeros >> high & 1, ones >> high & 1) == kind:
+            high += 1
+        part = normaliser.const(high - low, -kind[1]) if any(kind) else normaliser.extract(value, low, high - low)
+        parts = part if parts is None else normaliser.concat(part, parts)
+        low = high
+    return value if parts is None else parts
 
 
 class Machine:
     """Registers and memories during a window. `normaliser` is shared with the other side."""
 
-    def __init__(self, normaliser: Normaliser) -> None:
+    def __init__(
+        self, normaliser: Normaliser, facts: Facts = NO_FACTS, extents: Mapping[int, tuple[Extent, ...]] | None = None
+    ) -> None:
         self.normaliser = normaliser
+        self.facts = facts
         self.units: dict[int, Term] = {}
         self.memories = {space: normaliser.table.node("memory", 0, (), space) for space in (LDS, MEMORY)}
+        self.uses: list[AddressUse] = []
+        self.places: dict[int, Place] = {}
+        """Where stores go, by the ident of their version."""
+        self.extents: Mapping[int, tuple[Extent, ...]] = extents or {}
+        """What the accesses of instructions may touch, by uid; none where nothing is known."""
+
+    def extents_of(self, i: Instruction) -> tuple[Extent, ...]:
+        """Return what an instruction's accesses may touch; () where that is not known."""
+        return self.extents.get(i.uid, ()) if i.uid >= 0 else ()
+
+    def copy(self) -> Machine:
+        """Return a machine in the same state that may go on by itself."""
+        other = Machine(self.normaliser, self.facts, self.extents)
+        other.units, other.memories, other.uses = dict(self.units), dict(self.memories), list(self.uses)
+        other.places = dict(self.places)
+        return other
 
     def unit(self, unit: int) -> Term:
         """Return the whole value of one unit: 32 bits, 1 for SCC; a lane function for vector registers."""
@@ -38,7 +89,7 @@ class Machine:
                 n = self.normaliser
                 mask = self.pair(VCC if unit == VCCZ else EXEC)
                 return n.make("zext", 32, (n.make("eq", 1, (mask, n.const(64, 0))),))
-            found = self.units[unit] = initial(self.normaliser, unit)
+            found = self.units[unit] = initial(self.normaliser, unit, self.facts.known.get(unit, (0, 0)))
         return found
 
     def pair(self, unit: int) -> Term:

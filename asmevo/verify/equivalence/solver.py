@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import z3
@@ -30,16 +30,22 @@ _DEPTH = 150
 class Prover:
     """Proves terms of one table equal until `deadline` (of `time.monotonic`).
 
-    `differs` tells pairs that some interpretation of the uninterpreted functions tells apart: no use in trying those.
+    `record` receives each query that was shown to have no model, as SMT-LIB2 text. `differs` tells pairs that some
+    interpretation of the uninterpreted functions tells apart: no use in trying those.
     """
 
-    def __init__(self, deadline: float, differs: Callable[[Term, Term], bool]) -> None:
+    def __init__(
+        self, deadline: float, differs: Callable[[Term, Term], bool], record: Callable[[str], None] | None = None
+    ) -> None:
+        self._record = record
         self._deadline = deadline
         self._differs = differs
         self._depth = 0
         self._proved: dict[tuple[int, int], bool] = {}
         self._class: dict[int, int] = {}
         self.queries = 0
+        self.models: list[Mapping[int, int]] = []
+        """Values of entry units, in one lane, with which a query had no proof: candidates for a refutation."""
         self.timed_out = False
 
     def equal(self, a: Term, b: Term) -> bool:
@@ -87,8 +93,12 @@ class Prover:
             self.queries += 1
             answer = solver.check()
             if answer == z3.unsat:
+                if self._record is not None:
+                    self._record(f"(set-logic QF_UFBV)\n{solver.to_smt2()}")
                 return True
             self.timed_out = self.timed_out or bool(answer == z3.unknown)
+            if answer == z3.sat:
+                self.models.append(encoder.units(solver.model(), (a, b)))
         return False
 
     def _merge(self, a: Term, b: Term) -> None:
@@ -124,6 +134,26 @@ class Prover:
             self._class[high] = low
 
 
+def satisfiable(conditions: Sequence[Term], effort: int) -> bool | None:
+    """Whether some state makes every condition (1 bit, of one table) hold; None when that took more than `effort`.
+
+    `effort` is in z3's own resource units, so that the answer does not depend on the machine's load. False is certain;
+    True may rest on what an operation that is not interpreted would not do.
+    """
+    for multiply in (False, True):
+        encoder = _Encoder(_ident, multiply=multiply)
+        encoder.encode(tuple(conditions))
+        solver = z3.SolverFor("QF_UFBV")
+        solver.set("rlimit", effort)
+        solver.add(*encoder.facts, *(encoder.of(condition) == 1 for condition in conditions))
+        answer = solver.check()
+        if answer == z3.unsat:
+            return False
+        if not encoder.multiplies or multiply:
+            return True if answer == z3.sat else None
+    raise AssertionError("the second encoding interprets every multiplication")
+
+
 _CLASSES = IDENTITY_OPS
 
 
@@ -150,6 +180,14 @@ class _Encoder:
         for term in cone(roots):
             if term.ident not in self._done and term.op not in MEMORY_OPS:
                 self._done[term.ident] = self._one(term)
+
+    def units(self, model: Any, roots: tuple[Term, ...]) -> dict[int, int]:
+        """The values that a model gives entry units under `roots`."""
+        return {
+            term.attr: model.eval(self.of(term), model_completion=True).as_long()
+            for term in cone(roots)
+            if term.op == "var" and isinstance(term.attr, int)
+        }
 
     def _one(self, term: Term) -> Any:
         op, bits = term.op, term.bits

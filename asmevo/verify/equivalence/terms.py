@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 
-IDENTITY_OPS = frozenset({"ballot", "gather", "atom", "load", "store", "advance"})
+IDENTITY_OPS = frozenset({"ballot", "gather", "atom", "load", "store", "advance", "merge"})
 """Operations that see an argument in all lanes at once (or a whole memory), so that lane-value congruence is unsound for it."""
 
-MEMORY_OPS = frozenset({"memory", "store", "advance"})
+MEMORY_OPS = frozenset({"memory", "store", "advance", "merge"})
 """Operations whose value is a memory version; such terms have zero bits."""
 
 INTERPRETED_OPS = frozenset(

@@ -1,8 +1,7 @@
 """The verdict on one straight-line window: both sides executed on one term table and their final states compared.
 
-Owns the order of attack and what counts as which outcome. PROVED: every live-out unit and both memories end equal for every
-entry state, lane and EXEC. REFUTED: a state was found in which interpreted operations alone make a live-out unit differ. A
-difference that only the freedom of uninterpreted functions shows, and a timeout, are UNKNOWN.
+Owns the window as a unit: its cutting at what is not modelled, its two readings where VSKIP may be on, and the cache. PROVED:
+every live-out unit and both memories end equal for every entry state, lane and EXEC (see `compare`).
 
 Waits and wait states are no-ops here: the static checks prove them separately and must stand beside every verdict.
 """
@@ -11,34 +10,30 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast
 
 from asmevo.ir.effects import may_skip_vectors
 from asmevo.ir.instruction import Instruction, Modifier, Operand, Symbolic
-from asmevo.ir.isa.model import IssueClass
-from asmevo.ir.registers import UNIT_COUNT, VGPR0, unit_name, units
-from asmevo.verify.equivalence.evaluate import Evaluator
-from asmevo.verify.equivalence.execute import Executor, Programs, UnmodelledError, refusal
-from asmevo.verify.equivalence.floats import EXACT, confirm
+from asmevo.ir.registers import UNIT_COUNT, unit_name, units
+from asmevo.verify.equivalence.compare import Difference, decide
+from asmevo.verify.equivalence.execute import Executor, Programs, UnmodelledError, is_vector, refusal
+from asmevo.verify.equivalence.facts import NO_FACTS, Facts
 from asmevo.verify.equivalence.machine import Machine
 from asmevo.verify.equivalence.normal import Normaliser
-from asmevo.verify.equivalence.solver import Prover
-from asmevo.verify.equivalence.terms import Term, cone, opaque
-from asmevo.verify.verdict import Basis, Counterexample, Outcome, Verdict
+from asmevo.verify.equivalence.replay import Replay
+from asmevo.verify.equivalence.terms import MEMORY_OPS, cone
+from asmevo.verify.verdict import Basis, Outcome, Verdict
 
 ALL_UNITS = (1 << UNIT_COUNT) - 1
-ASSUMPTIONS = (
+ASSUMPTIONS: tuple[str, ...] = (
     "waits and wait states are proved separately by the static checks",
     "between barriers, fences and coherent accesses no other agent changes the memory that is read",
-    "accesses do not fault",
+    "accesses do not fault and stay inside the memory they are made to",
 )
-_STATES = 6
 _INDEX_BIT = 27
 _CACHE_SIZE = 4096
-_VECTOR = frozenset({IssueClass.VALU, IssueClass.TRANS, IssueClass.MATRIX, IssueClass.LDS, IssueClass.VMEM, IssueClass.FLAT})
 
 Text = tuple[str, tuple[Operand, ...], tuple[Modifier, ...]]
 
@@ -53,19 +48,21 @@ class _Segment:
     before: tuple[Instruction, ...]
     after: tuple[Instruction, ...]
     live_out: int
+    at_entry: bool
+    """It begins where the window does, so that facts on the window's entry hold."""
     skippable: bool
     """Vector operations may be switched off here (s_setvskip): both readings must hold."""
 
 
-@lru_cache(maxsize=1)
-def semantics() -> Programs:
-    """Programs from the one definition of each opcode's meaning."""
+@lru_cache(maxsize=8)
+def semantics(target: str = "gfx942") -> Programs:
+    """Programs from the one definition of each opcode's meaning; targets differ in their 8-bit floats."""
     from asmevo.ir.semantics import program_of, source_bits
 
-    return Programs(program_of, source_bits)
+    return Programs(lambda i: program_of(i, target), source_bits)
 
 
-_CACHE: OrderedDict[tuple[tuple[Text, ...], tuple[Text, ...], int, bool], Verdict] = OrderedDict()
+_CACHE: OrderedDict[Hashable, Verdict] = OrderedDict()
 
 
 def prove_window(
@@ -76,23 +73,29 @@ def prove_window(
     timeout_s: float = 5.0,
     vskip: bool = False,
     programs: Programs | None = None,
+    facts: Facts = NO_FACTS,
+    target: str = "gfx942",
+    record: Callable[[str], None] | None = None,
 ) -> Verdict:
     """Whether `after` may replace `before` where only the units of `live_out` and memory are needed afterwards.
 
     Holds for any entry state. `vskip`: VSKIP may be on at entry, so the windows must agree without their vector
     operations too. `programs` replaces the semantics (and turns the cache off). `timeout_s` bounds the whole check.
+    `record` receives the certificate: each query that z3 found to have no model, as SMT-LIB2 text that another solver can check
+    again; none where both sides are the same terms. It turns the cache off.
+    `facts` are assumed of the entry state and named in the verdict.
     An instruction that is not modelled must stand in both windows in the same place among its like; it then splits them, and
     everything must be equal there. Otherwise the verdict is UNSUPPORTED and names it.
     """
     texts = (tuple(text_of(i) for i in before), tuple(text_of(i) for i in after))
     if texts[0] == texts[1]:
         return Verdict(Outcome.IDENTICAL, (Basis("text", Outcome.IDENTICAL, f"{len(before)} identical instructions"),))
-    if programs is not None:
-        return _prove(before, after, live_out, timeout_s, vskip, programs)
-    key = (*texts, live_out, vskip)
+    if programs is not None or any(facts.extents) or record is not None:
+        return _prove(before, after, live_out, timeout_s, vskip, programs or semantics(target), facts, target, record)
+    key = (*texts, live_out, vskip, facts.key, target)
     found = _CACHE.get(key)
     if found is None:
-        found = _prove(before, after, live_out, timeout_s, vskip, semantics())
+        found = _prove(before, after, live_out, timeout_s, vskip, semantics(target), facts, target)
         if found.outcome is not Outcome.UNKNOWN:  # a longer budget may decide it
             _CACHE[key] = found
             if len(_CACHE) > _CACHE_SIZE:
@@ -107,17 +110,21 @@ def _prove(
     timeout_s: float,
     vskip: bool,
     programs: Programs,
+    facts: Facts,
+    target: str,
+    record: Callable[[str], None] | None = None,
 ) -> Verdict:
     deadline = time.monotonic() + timeout_s
     try:
         segments, split_by = _segments(before, after, live_out, vskip, programs)
         basis: list[Basis] = []
         for segment in segments:
+            segment_facts = facts if segment.at_entry else NO_FACTS
             readings = [(segment.before, segment.after)]
             if segment.skippable:
                 readings.append((_without_vectors(segment.before), _without_vectors(segment.after)))
             for one, other in readings:
-                verdict = _compare(one, other, segment.live_out, deadline, programs)
+                verdict = _compare(one, other, segment.live_out, deadline, programs, segment_facts, target, record)
                 if verdict.outcome is Outcome.REFUTED and split_by is not None:
                     # The state at a split is not one that the window must reach, or keep.
                     raise UnmodelledError(f"{split_by}: nothing may differ there, but {verdict.reason}")
@@ -130,7 +137,7 @@ def _prove(
 
 
 def _without_vectors(window: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
-    return tuple(i for i in window if i.definition is None or i.definition.issue not in _VECTOR)
+    return tuple(i for i in window if not is_vector(i))
 
 
 # Splitting -----------------------------------------------------------------------------------------------------------------
@@ -152,7 +159,7 @@ def _segments(
         if [text_of(i) for i in one] != [text_of(i) for i in other]:
             if indexed:
                 raise UnmodelledError("s_set_gpr_idx_on: register numbers in the edited part are relative")
-            segments.append(_Segment(one, other, live_out if last else ALL_UNITS, skippable))
+            segments.append(_Segment(one, other, live_out if last else ALL_UNITS, position == 0, skippable))
         if not last:
             i = splitters[position][0]
             skippable |= may_skip_vectors((i,))
@@ -201,55 +208,45 @@ def _cut(
 
 
 def _compare(
-    before: tuple[Instruction, ...], after: tuple[Instruction, ...], live_out: int, deadline: float, programs: Programs
+    before: tuple[Instruction, ...],
+    after: tuple[Instruction, ...],
+    live_out: int,
+    deadline: float,
+    programs: Programs,
+    facts: Facts,
+    target: str,
+    record: Callable[[str], None] | None = None,
 ) -> Verdict:
     normaliser = Normaliser()
-    machines = (Machine(normaliser), Machine(normaliser))
+    machines = (Machine(normaliser, facts, facts.extents[0]), Machine(normaliser, facts, facts.extents[1]))
     for machine, window in zip(machines, (before, after), strict=True):
         executor = Executor(machine, programs)
         for i in window:
             executor.run(i)
-    differing = _differences(machines, live_out)
+
+    def replay() -> Replay:
+        return Replay((before, after), live_out, (*machines[0].uses, *machines[1].uses), programs, facts, target)
+
     size = f"{len(before)} and {len(after)} instructions"
-    if not differing:
-        return _proved("terms", f"{size}: every live-out unit and both memories are the same term")
-    states = [Evaluator(seed) for seed in range(_STATES)]
-    for place, a, b in differing:
-        verdict = _refute(place, a, b, states)
-        if verdict is not None:
-            return verdict
-
-    def differs(a: Term, b: Term) -> bool:
-        return any(state.difference(a, b) is not None for state in states)
-
-    prover = Prover(deadline, differs)
-    for place, a, b in differing:
-        if not prover.equal(a, b):
-            why = "the time budget ran out" if prover.timed_out else "neither proved nor refuted"
-            return _unknown(f"{place}: {why}")
-    return _proved("z3", f"{size}: {len(differing)} values proved equal by {prover.queries} queries")
+    found = differences(machines, live_out)
+    assumptions = (*ASSUMPTIONS, *facts.assumptions)
+    # A run does not keep apart what the analyses say is apart.
+    runnable = not any(facts.extents) or not any(t.op in MEMORY_OPS for d in found for t in cone((d.before, d.after)))
+    return decide(found, size, deadline, assumptions, replay if runnable else None, record)
 
 
-def _proved(method: str, detail: str) -> Verdict:
-    return Verdict(Outcome.PROVED, (Basis(method, Outcome.PROVED, detail, ASSUMPTIONS),))
-
-
-def _unknown(reason: str) -> Verdict:
-    return Verdict(Outcome.UNKNOWN, (Basis("z3", Outcome.UNKNOWN, reason, ASSUMPTIONS),), reason=reason)
-
-
-def _differences(machines: tuple[Machine, Machine], live_out: int) -> list[tuple[str, Term, Term]]:
+def differences(machines: tuple[Machine, Machine], live_out: int) -> list[Difference]:
     """Places whose final terms are not one object: written live-out units, then memories."""
     one, other = machines
     written = {*one.units, *other.units}
-    found: list[tuple[str, Term, Term]] = []
+    found: list[Difference] = []
     for unit in units(live_out & _mask(written)):
         a, b = one.unit(unit), other.unit(unit)
         if a is not b:
-            found.append((unit_name(unit), a, b))
+            found.append(Difference(unit_name(unit), unit, a, b))
     for space, version in one.memories.items():
         if version is not other.memories[space]:
-            found.append((space, version, other.memories[space]))
+            found.append(Difference(space, space, version, other.memories[space]))
     return found
 
 
@@ -258,60 +255,3 @@ def _mask(numbers: set[int]) -> int:
     for number in numbers:
         mask |= 1 << number
     return mask
-
-
-def _refute(place: str, a: Term, b: Term, states: Sequence[Evaluator]) -> Verdict | None:
-    """Return REFUTED or UNKNOWN when some state tells the terms apart; None when none does."""
-    for state in states:
-        lane = state.difference(a, b)
-        if lane is None:
-            continue
-        others = _not_inputs(a, b)
-        if others is not None and not others:
-            return _refuted(place, a, b, state, lane)
-        if others is not None and others <= EXACT.keys():
-            found = confirm(a, b, range(_STATES))
-            if found is not None:
-                return _refuted(place, a, b, *found)
-        return _unknown(f"{place}: differs where operations that are not interpreted may differ")
-    return None
-
-
-def _refuted(place: str, a: Term, b: Term, state: Evaluator, lane: int) -> Verdict:
-    x, y = (value[lane % len(value)] for value in (state.value(a), state.value(b)))
-    where = f"{place} lane {lane}" if a.varying or b.varying else place
-    entry = ", ".join(f"{name}={value:#x}" for name, value in _inputs(a, b, state, lane))
-    counterexample = Counterexample(where, f"{x:#x}", f"{y:#x}", f"for the entry state {entry}")
-    reason = f"{where} is {x:#x} before and {y:#x} after the edit"
-    return Verdict(Outcome.REFUTED, (Basis("z3", Outcome.REFUTED, reason, ASSUMPTIONS),), counterexample, reason)
-
-
-def _not_inputs(a: Term, b: Term) -> set[str] | None:
-    """Return the uninterpreted operations under the terms, loads from the entry memory aside; None if those are no inputs.
-
-    The terms must rest on the same loads, and loads from one address by different instructions may overlap: those are not free.
-    """
-    left, right = set(opaque((a,))), set(opaque((b,)))
-    loads = {t for t in left if _is_entry_load(t)}
-    if loads != {t for t in right if _is_entry_load(t)}:
-        return None
-    forms = {(t.args, cast("tuple[Hashable, int]", t.attr)[0]) for t in loads}
-    if len(forms) != len({args for args, _ in forms}):
-        return None
-    return {t.op for t in (left | right) - loads if t.op != "memory"}
-
-
-def _is_entry_load(term: Term) -> bool:
-    return term.op == "load" and all(a.op == "memory" or a.bits for a in term.args)
-
-
-def _inputs(a: Term, b: Term, state: Evaluator, lane: int) -> list[tuple[str, int]]:
-    """Entry values that the terms depend on, in `lane`."""
-    out: list[tuple[str, int]] = []
-    for term in cone((a, b)):
-        if term.op == "var":
-            value = state.value(term)
-            name = unit_name(term.attr) if isinstance(term.attr, int) else str(term.attr)
-            shown = f"{name}[{lane}]" if isinstance(term.attr, int) and term.attr >= VGPR0 else name
-            out.append((shown, value[lane % len(value)]))
-    return out[:16]

@@ -1,4 +1,8 @@
+import itertools
+from dataclasses import replace
+
 from asmevo.ir.kernel import Block, Kernel
+from asmevo.verify.equivalence.facts import DEFAULT_ASSUMPTIONS, Assumption
 from asmevo.verify.equivalence.kernel import edited_windows, prove_kernel
 from asmevo.verify.verdict import Outcome
 from windows import live, window
@@ -58,10 +62,20 @@ def test_unchanged_code_before_a_window_counts() -> None:
     assert prove_kernel(before, after).outcome is Outcome.PROVED
 
 
-def test_two_edits_that_are_right_only_together_are_not_proved_across_blocks() -> None:
+def test_two_edits_that_are_right_only_together_are_proved_as_a_region() -> None:
     """v7 replaces v3 in both blocks: legal as a whole, but neither window alone keeps what both kernels need."""
     after = kernel(HEAD.replace("v3, 3", "v7, 3"), TAIL.replace("v2, v3", "v2, v7"))
-    assert not prove_kernel(kernel(), after).outcome.is_success
+    verdict = prove_kernel(kernel(), after)
+    assert verdict.outcome is Outcome.PROVED
+    assert "as part of region .head .tail" in verdict.basis[0].detail
+
+
+def test_one_of_two_edits_that_need_each_other_is_not_refuted_by_itself() -> None:
+    after = kernel(HEAD.replace("v3, 3", "v7, 3"), TAIL.replace("v2, v3", "v2, v8"))
+    verdict = prove_kernel(kernel(), after)
+    assert verdict.outcome in (Outcome.UNKNOWN, Outcome.REFUTED)
+    one_only = prove_kernel(kernel(), kernel(HEAD.replace("v3, 3", "v7, 3")))
+    assert one_only.outcome is Outcome.REFUTED
 
 
 def test_other_blocks_edges_and_frozen_code_are_unsupported() -> None:
@@ -88,3 +102,51 @@ def test_relative_register_numbers_are_unsupported() -> None:
     on = HEAD.replace("v_mov_b32_e32 v2, 1", "s_set_gpr_idx_on s6, gpr_idx(SRC0)\nv_mov_b32_e32 v2, 1")
     assert prove_kernel(kernel(on), kernel(on.replace("v3, 3, v1", "v3, v1, 3"))).outcome is Outcome.UNSUPPORTED
     assert prove_kernel(kernel(on), kernel(on, TAIL.replace("v2, v2, v3", "v2, v3, v2"))).outcome is Outcome.UNSUPPORTED
+
+
+class TestFacts:
+    """What the analyses know of a window's entry, from another block."""
+
+    NARROW = HEAD.replace("v_mov_b32_e32 v2, 1", "v_and_b32_e32 v2, 0xff, v0")
+
+    def test_a_range_from_another_block_is_used_and_named(self) -> None:
+        before = kernel(self.NARROW, TAIL.replace("v_add_u32_e32 v2, v2, v3", "v_lshrrev_b32_e32 v2, 1, v2"))
+        after = kernel(self.NARROW, TAIL.replace("v_add_u32_e32 v2, v2, v3", "v_ashrrev_i32_e32 v2, 1, v2"))
+        verdict = prove_kernel(before, after)
+        assert verdict.outcome is Outcome.PROVED, verdict.reason
+        assert Assumption.LANE_VALUES.value in verdict.basis[0].assumptions
+        alone = prove_kernel(before, after, assumed=frozenset())
+        assert Assumption.LANE_VALUES.value not in alone.basis[0].assumptions
+
+    def test_without_the_range_it_is_not_proved(self) -> None:
+        before = kernel(HEAD.replace("v_mov_b32_e32 v2, 1", "v_mov_b32_e32 v2, v0"), "v_lshrrev_b32_e32 v2, 1, v9\n" + TAIL)
+        after = kernel(HEAD.replace("v_mov_b32_e32 v2, 1", "v_mov_b32_e32 v2, v0"), "v_ashrrev_i32_e32 v2, 1, v9\n" + TAIL)
+        assert not prove_kernel(before, after).outcome.is_success
+
+    def test_a_proof_that_needs_no_facts_names_none(self) -> None:
+        after = kernel(HEAD.replace("v3, 3, v1", "v3, v1, 3"))
+        assert not {a.value for a in Assumption} & set(prove_kernel(kernel(), after).basis[0].assumptions)
+
+    def test_lds_accesses_that_are_apart_may_change_places(self) -> None:
+        head = HEAD.replace("v_mov_b32_e32 v2, 1", "v_and_b32_e32 v5, 63, v0\nv_lshlrev_b32_e32 v5, 2, v5")
+        store, load = "ds_write_b32 v5, v1", "ds_read_b32 v2, v5 offset:{}"
+
+        def tail(first: str, second: str, offset: int) -> str:
+            return f"{first}\n{second}\n{TAIL}".format(offset)
+
+        def outcome(offset: int, assumed: frozenset[Assumption]) -> Outcome:
+            before, after = (kernel(head, tail(*pair, offset)) for pair in ((store, load), (load, store)))
+            numbered = [_numbered(k) for k in (before, after)]
+            return prove_kernel(*numbered, assumed=assumed).outcome
+
+        assert outcome(4, DEFAULT_ASSUMPTIONS) is not Outcome.PROVED
+        assert outcome(256, DEFAULT_ASSUMPTIONS) is Outcome.PROVED
+        assert outcome(256, frozenset()) is not Outcome.PROVED
+
+
+def _numbered(made: Kernel) -> Kernel:
+    count = itertools.count()
+    return replace(
+        made,
+        blocks=tuple(replace(b, instructions=tuple(replace(i, uid=next(count)) for i in b.instructions)) for b in made.blocks),
+    )

@@ -1,0 +1,121 @@
+"""The verdict on two final states of one term table: the order of attack, and what counts as which outcome.
+
+PROVED: every place that differs as a term was shown equal for every entry state and lane. REFUTED: a run of both windows in
+the emulator ended different. Anything else is UNKNOWN: a difference that only the freedom of uninterpreted functions shows, one
+that no run confirmed, and a timeout.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from asmevo.verify.equivalence.evaluate import Evaluator
+from asmevo.verify.equivalence.replay import Divergence, Replay, shown
+from asmevo.verify.equivalence.solver import Prover
+from asmevo.verify.equivalence.terms import Term, cone
+from asmevo.verify.verdict import Basis, Counterexample, Outcome, Verdict
+
+_STATES = 6
+_ATTEMPTS = range(8)
+_QUICK = (1, 3)
+"""States for a first look: floats that are no NaN, and corner values."""
+_MOST_MODELS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A place whose final terms are not one object. `unit` is a register unit, or the name of a memory."""
+
+    place: str
+    unit: int | str
+    before: Term
+    after: Term
+
+
+def decide(
+    differing: Sequence[Difference],
+    size: str,
+    deadline: float,
+    assumptions: tuple[str, ...],
+    replay: Callable[[], Replay] | None = None,
+    record: Callable[[str], None] | None = None,
+) -> Verdict:
+    """Return the verdict on all that differs.
+
+    `replay` None: nothing can be run, so that nothing is refuted. `record` receives the queries of a proof (see `Prover`).
+    """
+    if not differing:
+        return _proved("terms", f"{size}: every live-out unit and both memories are the same term", assumptions)
+    states = [Evaluator(seed) for seed in range(_STATES)]
+    for difference in differing:
+        for state in states:
+            if state.difference(difference.before, difference.after) is not None:
+                wanted = [_entry_units(differing, state)]
+                return _refuted_or_unknown(differing, difference, wanted, deadline, assumptions, replay)
+
+    if replay is not None:
+        # What random terms do not show, special values may: a run costs less than a query.
+        found = _run(differing, (), _QUICK, deadline, replay)
+        if found is not None:
+            return _refuted(found, assumptions)
+
+    def differs(a: Term, b: Term) -> bool:
+        return any(state.difference(a, b) is not None for state in states)
+
+    prover = Prover(deadline, differs, record)
+    for difference in differing:
+        if not prover.equal(difference.before, difference.after):
+            if prover.timed_out:
+                return _unknown(f"{difference.place}: the time budget ran out", assumptions)
+            models = [{unit: (value,) for unit, value in model.items()} for model in prover.models[-_MOST_MODELS:]]
+            return _refuted_or_unknown(differing, difference, models, deadline, assumptions, replay)
+    return _proved("z3", f"{size}: {len(differing)} values proved equal by {prover.queries} queries", assumptions)
+
+
+def _entry_units(differing: Sequence[Difference], state: Evaluator) -> Mapping[int, tuple[int, ...]]:
+    roots = [term for d in differing for term in (d.before, d.after)]
+    return {t.attr: state.value(t) for t in cone(roots) if t.op == "var" and isinstance(t.attr, int)}
+
+
+def _refuted_or_unknown(
+    differing: Sequence[Difference],
+    first: Difference,
+    wanted: Sequence[Mapping[int, tuple[int, ...]]],
+    deadline: float,
+    assumptions: tuple[str, ...],
+    replay: Callable[[], Replay] | None,
+) -> Verdict:
+    found = None if replay is None else _run(differing, wanted, _ATTEMPTS, deadline, replay)
+    if found is not None:
+        return _refuted(found, assumptions)
+    return _unknown(f"{first.place}: neither proved, nor shown different by a run", assumptions)
+
+
+def _run(
+    differing: Sequence[Difference],
+    wanted: Sequence[Mapping[int, tuple[int, ...]]],
+    attempts: Iterable[int],
+    deadline: float,
+    replay: Callable[[], Replay],
+) -> Divergence | None:
+    pairs = {d.unit: (d.before, d.after) for d in differing}
+    if time.monotonic() >= deadline:
+        return None
+    return replay().find(pairs.get, wanted, attempts, lambda: time.monotonic() < deadline)
+
+
+def _refuted(found: Divergence, assumptions: tuple[str, ...]) -> Verdict:
+    before, after = shown(found.before, found.bits), shown(found.after, found.bits)
+    counterexample = Counterexample(found.where, before, after, str(found))
+    reason = f"{found.where} is {before} before and {after} after the edit"
+    return Verdict(Outcome.REFUTED, (Basis("emulator", Outcome.REFUTED, reason, assumptions),), counterexample, reason)
+
+
+def _proved(method: str, detail: str, assumptions: tuple[str, ...]) -> Verdict:
+    return Verdict(Outcome.PROVED, (Basis(method, Outcome.PROVED, detail, assumptions),))
+
+
+def _unknown(reason: str, assumptions: tuple[str, ...]) -> Verdict:
+    return Verdict(Outcome.UNKNOWN, (Basis("z3", Outcome.UNKNOWN, reason, assumptions),), reason=reason)

@@ -1,0 +1,103 @@
+"""A difference refutes only when a run of both windows shows it, and rests on documented bits."""
+
+import pytest
+
+from asmevo.verify.equivalence.extents import Extent, are_apart, residues_apart, trailing_zeros
+from asmevo.verify.equivalence.normal import Normaliser
+from asmevo.verify.verdict import Counterexample, Outcome
+from windows import judge, outcome
+
+REFUTED = [
+    ("ds_write_b32 v1, v2", "ds_write_b32 v1, v3", ""),
+    ("ds_write_b32 v1, v2", "ds_write_b32 v1, v2 offset:4", ""),
+    ("ds_write_b32 v1, v2\nds_read_b32 v0, v3", "ds_read_b32 v0, v3\nds_write_b32 v1, v2", "v0"),
+    ("global_store_dword v[4:5], v1, off", "global_store_dword v[4:5], v1, off offset:4", ""),
+    ("global_store_dword v1, v2, s[4:5]", "global_store_dword v1, v3, s[4:5]", ""),
+    ("global_load_dword v0, v[4:5], off", "global_load_dword v0, v[4:5], off offset:8", "v0"),
+    ("buffer_load_dword v0, v1, s[4:7], 0 offen", "buffer_load_dword v0, v1, s[4:7], 0 offen offset:4", "v0"),
+    ("buffer_store_dword v1, v2, s[4:7], 0 offen", "buffer_store_dword v1, v2, s[4:7], s8 offen", ""),
+    ("s_load_dwordx2 s[0:1], s[4:5], 0x0", "s_load_dwordx2 s[0:1], s[4:5], 0x8", "s0 s1"),
+    ("s_load_dwordx2 s[0:1], s[4:5], 0x0\ns_load_dword s2, s[0:1], 0x0",
+     "s_load_dwordx2 s[0:1], s[4:5], 0x0\ns_load_dword s2, s[0:1], 0x4", "s2"),
+    ("v_mfma_f32_4x4x1_16b_f32 a[0:3], v1, v2, a[0:3]", "v_mfma_f32_4x4x1_16b_f32 a[0:3], v2, v2, a[0:3]", "a0-3"),
+    ("v_mov_b32_dpp v0, v1 row_shl:1 row_mask:0xf bank_mask:0xf",
+     "v_mov_b32_dpp v0, v1 row_shl:2 row_mask:0xf bank_mask:0xf", "v0"),
+    ("v_readlane_b32 s0, v1, 3", "v_readlane_b32 s0, v1, 4", "s0"),
+    ("v_cmp_lt_f32_e32 vcc, v1, v2", "v_cmp_gt_f32_e32 vcc, v1, v2", "vcc"),
+    ("s_mov_b64 exec, s[0:1]\nv_mov_b32_e32 v0, v1", "v_mov_b32_e32 v0, v1\ns_mov_b64 exec, s[0:1]", "v0 exec"),
+]  # fmt: skip
+
+UNSETTLED = [
+    ("v_max_f32_e32 v0, v1, v2", "v_max_f32_e32 v0, v2, v1"),  # zeros of different signs, payloads
+    ("v_mul_f32_e32 v0, 1.0, v1", "v_mov_b32_e32 v0, v1"),  # denormals aside, signalling NaNs
+    ("v_rcp_f32_e32 v0, v1", "v_rcp_f32_e32 v0, v2"),  # bits are not published
+    ("v_accvgpr_write_b32 a0, v1\nv_accvgpr_read_b32 v0, a0", "v_accvgpr_write_b32 a0, v1\nv_mov_b32_e32 v0, v1"),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "needed"), REFUTED)
+def test_a_difference_is_confirmed_by_a_run(before: str, after: str, needed: str) -> None:
+    verdict = judge(before, after, needed, timeout_s=60.0)
+    assert verdict.outcome is Outcome.REFUTED, verdict.reason
+    assert verdict.basis[0].method == "emulator"
+    assert isinstance(verdict.counterexample, Counterexample)
+    assert verdict.counterexample.before != verdict.counterexample.after
+
+
+@pytest.mark.parametrize(("before", "after"), UNSETTLED)
+def test_undocumented_bits_refute_nothing(before: str, after: str) -> None:
+    assert outcome(before, after, "v0") is Outcome.UNKNOWN
+
+
+def test_a_shared_approximate_value_does_not_hide_a_difference() -> None:
+    head = "v_rcp_f32_e32 v9, v1\n"
+    assert outcome(head + "v_add_f32_e32 v0, v9, v2", head + "v_sub_f32_e32 v0, v9, v2", "v0") is Outcome.REFUTED
+
+
+def test_a_barrier_that_is_dropped_shows_in_no_run_of_one_wave() -> None:
+    assert outcome("s_barrier\nds_read_b32 v0, v1", "ds_read_b32 v0, v1", "v0") is Outcome.UNKNOWN
+
+
+def test_the_report_says_where_the_windows_part() -> None:
+    before = "v_lshlrev_b32_e32 v3, 2, v1\nv_add_u32_e32 v4, v3, v2\nv_xor_b32_e32 v5, v4, v3"
+    verdict = judge(before, before.replace("2, v1", "3, v1"), "v5")
+    assert verdict.counterexample is not None
+    detail = verdict.counterexample.detail
+    assert "last changed by v_xor_b32_e32 [2] before and v_xor_b32_e32 [2] after" in detail
+    assert "parted at v_lshlrev_b32_e32 [0]: v3 lane" in detail
+    assert verdict.counterexample.where.startswith("v5 lane ")
+
+
+def test_a_memory_difference_names_its_byte() -> None:
+    verdict = judge("ds_write_b8 v1, v2", "ds_write_b8 v1, v3", "")
+    assert verdict.counterexample is not None
+    assert verdict.counterexample.where.startswith("lds+0x")
+
+
+def test_extents() -> None:
+    rows = Extent("base", tuple((64 * k, 64 * k + 4) for k in range(64)))
+    assert are_apart(rows, Extent("base", tuple((64 * k + 4, 64 * k + 8) for k in range(64))))
+    assert not are_apart(rows, Extent("base", ((4, 65),)))
+    assert not are_apart(rows, Extent("other base", ((4, 8),)))
+    assert not are_apart(rows, Extent(None, ((4, 8),)))
+    assert not are_apart(rows, rows)
+    assert are_apart(Extent(None, (), "a"), Extent(None, (), "b"))
+    assert not are_apart(Extent(None, (), "a"), Extent(None, (), "a"))
+
+
+def test_residues() -> None:
+    n = Normaliser()
+    x, y = (n.table.node("var", 32, (), unit, True) for unit in (300, 301))
+    one, other = n.make("mul", 32, (x, n.const(32, 16))), n.make("mul", 32, (y, n.const(32, 8)))
+
+    def plus(term: object, k: int) -> object:
+        return n.make("add", 32, (term, n.const(32, k)))  # type: ignore[arg-type]
+
+    assert trailing_zeros(one) == 4
+    assert trailing_zeros(x) == 0
+    assert residues_apart(one, 4, plus(other, 4), 4)  # type: ignore[arg-type]
+    assert not residues_apart(one, 4, plus(other, 8), 4)  # type: ignore[arg-type]
+    assert not residues_apart(one, 8, plus(other, 4), 4)  # type: ignore[arg-type]
+    assert not residues_apart(x, 4, plus(x, 4), 4)  # type: ignore[arg-type]
+    assert residues_apart(plus(one, 12), 4, one, 8)  # type: ignore[arg-type]
+    assert not residues_apart(plus(one, 12), 8, one, 8)  # type: ignore[arg-type]
