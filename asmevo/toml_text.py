@@ -17,6 +17,8 @@ else:
     import tomli as tomllib
 
 MAX_BYTES = 1 << 20
+MAX_NESTING = 64
+_TOKEN = re.compile(r'"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*|[\[\]{}]', re.DOTALL)
 
 
 def decoded(raw: bytes, file: str, code: str) -> str:
@@ -33,6 +35,7 @@ def decoded(raw: bytes, file: str, code: str) -> str:
 
 def parsed(text: str, file: str, code: str) -> dict[str, Any]:
     """Return the tree that TOML text stands for. Raises `code` at the place that is wrong."""
+    _check_nesting(text, file, code)
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -40,6 +43,18 @@ def parsed(text: str, file: str, code: str) -> dict[str, Any]:
     except ValueError as error:
         # The reader's own error, or Python's for a number of thousands of digits.
         fail(code, f"not valid TOML: {error}", _place(str(error), text, file))
+
+
+def _check_nesting(text: str, file: str, code: str) -> None:
+    """Refuse what readers would recurse into: how deep they can go differs with their build and with the caller's stack."""
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
+        if depth > MAX_NESTING:
+            line = text.count("\n", 0, token.start()) + 1
+            start = text.rfind("\n", 0, token.start()) + 1
+            where = Span(file, line, token.start() - start + 1, source=text[start:].split("\n", 1)[0])
+            fail(code, f"not valid TOML: it nests deeper than {MAX_NESTING} levels", where)
 
 
 def first_place(text: str, file: str) -> Span:

@@ -66,7 +66,8 @@ def test_every_shipped_settings_file_loads(path):
 @pytest.mark.parametrize(
     ("text", "code", "place"),
     [
-        ("version = 1\nx = " + "[" * 2000, "E0209", (1, 1)),
+        ("version = 1\nx = " + "[" * 2000, "E0209", (2, 69)),
+        ('version = 1\ny = "[[[" # [[[\nx = ' + "[{a=" * 40, "E0209", (3, 133)),
         ("version = 1\n[search]\nseed = " + "9" * 5000, "E0209", (1, 1)),
         ("version = 1\nx = {}\n", "E0210", (2, 5)),
         ('version = 1\n"a\\tb" = 2', "E0210", (1, 1)),
