@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import re
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from asmevo.backend.assembler import assemble
 from asmevo.frontend.disassembler import disassemble
@@ -78,8 +79,10 @@ def encoding_differences(target: str) -> Iterator[Difference]:
     messages = refused([line for _, line in asked], target)
     taken = [pair for number, pair in enumerate(asked) if number not in messages]
     found: set[str] = set()
-    for (name, _), encoding in zip(taken, assemble([line for _, line in taken], target), strict=True):
-        text = disassemble(encoding, target)[0].text
+    encodings = assemble([line for _, line in taken], target)
+    texts = {line.offset: line.text for line in disassemble(b"".join(encodings), target)}
+    for (name, _), offset in zip(taken, accumulate(map(len, encodings), initial=0), strict=False):
+        text = texts[offset]
         if text and text.split()[0] == name:
             found.add(name)
     for name in sorted(found):
