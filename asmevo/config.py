@@ -64,6 +64,10 @@ class Settings(_Strict):
     timing: TimingSettings = Field(default_factory=lambda: TimingSettings())
 
 
+_FLAGS = {"verify.level": "--verify"}
+"""Flags that are not called as the last part of their key."""
+
+
 @dataclass(frozen=True, slots=True)
 class ResolvedSettings:
     """Settings with each dotted key's origin: "default", "FILE", "--set" or a flag's name."""
@@ -91,7 +95,7 @@ def resolve(path: Path | None, sets: Sequence[str] = (), flags: Mapping[str, Any
     for key, value in (flags or {}).items():
         if value is not None:
             _put(tree, key, value)
-            origins[key] = "--" + key.rsplit(".", 1)[-1].replace("_", "-")
+            origins[key] = _FLAGS.get(key) or "--" + key.rsplit(".", 1)[-1].replace("_", "-")
     try:
         settings = Settings.model_validate(tree)
     except ValidationError as error:
@@ -108,7 +112,7 @@ def _read(path: Path | None) -> tuple[str, dict[str, Any]]:
         with path.open("rb") as file:
             raw = file.read(toml_text.MAX_BYTES + 1)
     except (OSError, ValueError) as error:
-        fail("E0207", f"cannot read configuration {str(path)!r}: {error}", Span(str(path)))
+        fail("E0207", f"cannot read configuration {str(path)!r}: {getattr(error, 'strerror', None) or error}", Span(str(path)))
     text = toml_text.decoded(raw, str(path), "E0207")
     return text, toml_text.parsed(text, str(path), "E0209")
 

@@ -4,6 +4,7 @@ Owns the reasons, and takes none from the checks under test: waits are decided b
 block, wait states by the rows of the fact table and by counting instructions, the rest by the text alone.
 """
 
+import random
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -34,15 +35,18 @@ class Mutant:
     kernel: Kernel
 
 
-def mutants(kernel: Kernel) -> Iterator[Mutant]:
-    """All mutants of the kernel, by kind and place."""
-    for block in kernel.blocks:
-        if not block.frozen:
-            yield from _waits(kernel, block)
-            yield from _nops(kernel, block)
-            yield from _moves(kernel, block)
-    yield from _undefined(kernel)
-    yield from _lds(kernel)
+def mutants(kernel: Kernel, kind: str, pick: random.Random) -> Iterator[Mutant]:
+    """The mutants of one kind, in an order that `pick` decides; made one by one, since a kernel has thousands."""
+    if kind == UNDEFINED:
+        yield from _undefined(kernel, pick)
+    elif kind == TOO_MUCH_LDS:
+        yield from _lds(kernel)
+    else:
+        sites = [(block, index) for block in kernel.blocks if not block.frozen for index in range(len(block.instructions))]
+        pick.shuffle(sites)
+        make = {WAIT_DROPPED: _waits, WAIT_WEAKENED: _waits, NOP_REMOVED: _nops, MOVED: _moves}[kind]
+        for block, index in sites:
+            yield from make(kernel, block, index, kind)
 
 
 def _with_block(kernel: Kernel, block: Block, instructions: tuple[Instruction, ...]) -> Kernel:
@@ -57,20 +61,19 @@ def _at(block: Block, index: int, instruction: Instruction) -> tuple[Instruction
 # Waits ---------------------------------------------------------------------------------------------------------------------
 
 
-def _waits(kernel: Kernel, block: Block) -> Iterator[Mutant]:
+def _waits(kernel: Kernel, block: Block, index: int, kind: str) -> Iterator[Mutant]:
+    i = block.instructions[index]
+    if i.mnemonic != "s_waitcnt" or not i.operands or not isinstance(i.operands[0], WaitCounts):
+        return
+    counts = i.operands[0]
     clean = _touched_too_early(block.instructions)
-    for index, i in enumerate(block.instructions):
-        if i.mnemonic != "s_waitcnt" or not i.operands or not isinstance(i.operands[0], WaitCounts):
-            continue
-        counts = i.operands[0]
-        for field in ("vmcnt", "lgkmcnt"):
-            value = getattr(counts, field)
-            if value is None:
-                continue
-            for kind, weaker in ((WAIT_DROPPED, None), (WAIT_WEAKENED, value + 1)):
-                body = _at(block, index, i.edited(operands=(replace(counts, **{field: weaker}),)))
-                if _touched_too_early(body) - clean:
-                    yield Mutant(kind, f"{block.label}[{index}] {field}({value})", _with_block(kernel, block, body))
+    for field in ("vmcnt", "lgkmcnt"):
+        value = getattr(counts, field)
+        if value is not None:
+            weaker = replace(counts, **{field: None if kind == WAIT_DROPPED else value + 1})
+            body = _at(block, index, i.edited(operands=(weaker,)))
+            if _touched_too_early(body) - clean:
+                yield Mutant(kind, f"{block.label}[{index}] {field}({value})", _with_block(kernel, block, body))
 
 
 def _touched_too_early(instructions: tuple[Instruction, ...]) -> frozenset[tuple[int, int]]:
@@ -132,13 +135,12 @@ def _plain_reads(i: Instruction) -> int:
 # Wait states ---------------------------------------------------------------------------------------------------------------
 
 
-def _nops(kernel: Kernel, block: Block) -> Iterator[Mutant]:
-    for index, i in enumerate(block.instructions):
-        if i.mnemonic != "s_nop" or not isinstance(i.operands[0], Immediate):
-            continue
+def _nops(kernel: Kernel, block: Block, index: int, kind: str) -> Iterator[Mutant]:
+    i = block.instructions[index]
+    if i.mnemonic == "s_nop" and isinstance(i.operands[0], Immediate):
         body = block.instructions[:index] + block.instructions[index + 1 :]
         if _falls_short(kernel, body, index) and not _falls_short(kernel, block.instructions, index + 1):
-            yield Mutant(NOP_REMOVED, f"{block.label}[{index}] {i.operands[0].value}", _with_block(kernel, block, body))
+            yield Mutant(kind, f"{block.label}[{index}] {i.operands[0].value}", _with_block(kernel, block, body))
 
 
 def _falls_short(kernel: Kernel, body: tuple[Instruction, ...], middle: int) -> bool:
@@ -182,19 +184,32 @@ def _needs(kernel: Kernel, first: Instruction, second: Instruction) -> int:
 # Order and definition ------------------------------------------------------------------------------------------------------
 
 
-def _moves(kernel: Kernel, block: Block) -> Iterator[Mutant]:
-    for index in range(1, len(block.instructions)):
-        first, second = block.instructions[index - 1 : index + 1]
-        if _is_plain(first) and _is_plain(second) and effects(first).writes & _plain_reads(second):
-            body = (*block.instructions[: index - 1], second, first, *block.instructions[index + 1 :])
-            yield Mutant(MOVED, f"{block.label}[{index}] {second.mnemonic}", _with_block(kernel, block, body))
+def _moves(kernel: Kernel, block: Block, index: int, kind: str) -> Iterator[Mutant]:
+    if not index:
+        return
+    first, second = block.instructions[index - 1 : index + 1]
+    depends = _is_plain(first) and _is_plain(second) and effects(first).writes & _plain_reads(second)
+    if depends and _addresses_memory(block.instructions[index + 1 :], effects(second).writes & (VECTOR_MASK | _SCALAR_RESULTS)):
+        body = (*block.instructions[: index - 1], second, first, *block.instructions[index + 1 :])
+        yield Mutant(kind, f"{block.label}[{index}] {second.mnemonic}", _with_block(kernel, block, body))
+
+
+def _addresses_memory(following: tuple[Instruction, ...], written: int) -> bool:
+    """Whether a memory instruction reads what was written, so that it surely matters, before anything is written there."""
+    for i in following:
+        if i.definition is None or not written:
+            return False
+        if i.definition.space is not None and _plain_reads(i) & written:
+            return True
+        written &= ~effects(i).writes
+    return False
 
 
 def _is_plain(i: Instruction) -> bool:
     return i.definition is not None and i.definition.issue in (IssueClass.VALU, IssueClass.SALU) and not i.modifiers
 
 
-def _undefined(kernel: Kernel) -> Iterator[Mutant]:
+def _undefined(kernel: Kernel, pick: random.Random) -> Iterator[Mutant]:
     """The only instruction that writes a register, left out, where another reads the register as a plain source."""
     writers: dict[int, list[tuple[Block, int]]] = {}
     read = 0
@@ -209,7 +224,9 @@ def _undefined(kernel: Kernel) -> Iterator[Mutant]:
     if kernel.descriptor is None:
         return
     given = kernel.descriptor.user_sgpr_count + _SYSTEM_SGPRS
-    for unit, places in writers.items():
+    found = list(writers.items())
+    pick.shuffle(found)
+    for unit, places in found:
         block, index = places[0]
         i = block.instructions[index]
         if len(places) == 1 and given <= unit != VGPR0 and read >> unit & 1 and not block.frozen:

@@ -1,19 +1,16 @@
 """Every finding at level error on production kernels, as data: `make triage`, with ASMEVO_CORPUS naming the folder of objects.
 
-Owns the scan and the form of docs/triage.jsonl: one line for each object, code, rule and pair of mnemonics, with the offsets
-(instruction, producer) of all such pairs. Paths, offsets and mnemonics only: nothing of an object's contents.
+Owns the scan. What is kept are paths, offsets and mnemonics: nothing of an object's contents.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from asmevo.atomic import write_atomically
@@ -21,26 +18,8 @@ from asmevo.diagnostics import Severity
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
 from asmevo.verify.static_checks import check_all
-
-DATA = Path(__file__).resolve().parents[1] / "docs" / "triage.jsonl"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """All errors of one kind in one object. `pairs` are byte offsets of the instruction and of its producer (-1: none)."""
-
-    file: str
-    code: str
-    rule: str
-    instruction: str
-    producer: str
-    pairs: tuple[tuple[int, int], ...]
-
-    @property
-    def family(self) -> str:
-        """Target and the first folder, or the name's first word for objects that lie in none."""
-        parts = self.file.split("/")
-        return "/".join(parts[:2]) if len(parts) > 2 else f"{parts[0]}/{Path(parts[-1]).stem.split('_')[0]}"
+from tools.triage_page import PAGE, page
+from tools.triage_rows import DATA, Row, write
 
 
 def objects(corpus: Path) -> list[tuple[str, Path]]:
@@ -62,22 +41,6 @@ def scan(item: tuple[str, Path]) -> tuple[list[Row], dict[str, int]]:
                 key = (f.code, f.rule, f.instruction.mnemonic, f.producer.mnemonic if f.producer else "")
                 grouped[key].append((_offset(f.instruction.offset), _offset(f.producer.offset) if f.producer else -1))
     return [Row(name, *key, tuple(sorted(pairs))) for key, pairs in sorted(grouped.items())], dict(counts)
-
-
-def read(data: Path = DATA) -> list[Row]:
-    """The rows of a data file."""
-    rows: list[Row] = []
-    for line in data.read_text(encoding="utf-8").splitlines():
-        fields = json.loads(line)
-        pairs = tuple((int(a), int(b)) for a, b in fields.pop("pairs"))
-        rows.append(Row(**fields, pairs=pairs))
-    return rows
-
-
-def write(rows: Iterable[Row], data: Path = DATA) -> None:
-    """Write a data file, one row a line."""
-    lines = [json.dumps(asdict(row), separators=(",", ":")) + "\n" for row in rows]
-    write_atomically(data, "".join(lines).encode())
 
 
 def scan_all(corpus: Path, jobs: int) -> Iterator[tuple[list[Row], dict[str, int]]]:
@@ -104,6 +67,8 @@ def main(arguments: list[str]) -> int:
         counts.update(tally)
         files.update(dict.fromkeys(tally, 1))
     write(rows, options.data)
+    if options.data == DATA:
+        write_atomically(PAGE, page(rows).encode())
     for kind, count in counts.most_common():
         print(f"{count:8} in {files[kind]:5} objects  {kind}")
     return 0

@@ -27,7 +27,7 @@ __all__ = ["assemble_like", "assemble_new", "text_roundtrip"]
 
 _SIZE_LIMIT = 64 << 20
 _TARGET = re.compile(r'^[ \t]*\.amdgcn_target[ \t]+"([^"\n]*)"', re.MULTILINE)
-_TARGET_ID = re.compile(r"amdgcn-amd-amdhsa-[^-:]*-(gfx[0-9a-f]+)((?::(?:sramecc|xnack)[+-])*)")
+_TARGET_ID = re.compile(r"(?:amdgcn|amdgpu[0-9.]*)-amd-amdhsa-[^-:]*-(gfx[0-9a-f]+)((?::(?:sramecc|xnack)[+-])*)")
 _VERSION = re.compile(r"^[ \t]*\.amdhsa_code_object_version[ \t]+([0-9]+)", re.MULTILINE)
 _VERSIONS, _DEFAULT_VERSION, _VERSIONS_OF_LLVM = range(3, 7), 5, range(4, 7)
 _ABI_OF_VERSION, _ABI_PLACE = 2, 8

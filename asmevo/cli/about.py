@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from asmevo.cli.common import Exit, Format, guarded
 from asmevo.cli.options import OutputFormat, Trace
+from asmevo.diagnostics import DiagnosticError, fail, printable
 
 
 def register(app: typer.Typer) -> None:
@@ -48,7 +50,7 @@ def passes(output: OutputFormat = Format.full, traceback: Trace = False) -> None
             print(f"{name:16} {_summary(kind)}")
             if output is Format.full:
                 for o in options_of(kind):
-                    print(f"{'':16}   {o.name}={o.default}  {o.help}{f' ({o.unit})' if o.unit else ''}")
+                    print(f"{'':16}   {o.name}={_as_text(o.default)}  {o.help}{f' ({o.unit})' if o.unit else ''}")
         return Exit.DONE
 
     raise typer.Exit(guarded(body, show_traceback=traceback))
@@ -66,20 +68,25 @@ def explain(
     def body() -> int:
         from asmevo.ir.isa import lookup
         from asmevo.ir.registers import unit_name, units
-        from asmevo.passes.registry import find_pass
+        from asmevo.passes.registry import available_passes
         from asmevo.report.explanations import explanation
 
         told = explanation(name.upper())
         if told is not None:
             print(told)
             return Exit.DONE
-        definition = lookup(name)
-        if definition is None:
-            print(inspect.cleandoc(find_pass(name).__doc__ or ""))
+        word = name.lower()
+        kind = available_passes().get(word)
+        if kind is not None:
+            print(inspect.cleandoc(kind.__doc__ or ""))
             return Exit.DONE
+        definition = lookup(word)
+        if definition is None:
+            _refuse_unknown(name)
         print(f"{definition.mnemonic} ({definition.family.value}, issues as {definition.issue.value})")
         for spec in definition.operands:
-            print(f"  {spec.name:8} {spec.role.value:10} {spec.bits} bits")
+            # A field without bits of a register is a number in the encoding.
+            print(f"  {spec.name:8} {spec.role.value:10} {f'{spec.bits} bits' if spec.bits else 'immediate'}")
         for title, mask in (("reads", definition.implicit_reads), ("writes", definition.implicit_writes)):
             if mask:
                 print(f"  also {title} {', '.join(unit_name(u) for u in units(mask))}")
@@ -117,33 +124,95 @@ def config(
             value: Any = values
             for part in key.split("."):
                 value = value[part]
-            print(f"{key} = {value!r}  ({resolved.origins[key]})")
+            print(f"{key} = {'(not set)' if value is None else json.dumps(value)}  ({resolved.origins[key]})")
         return Exit.DONE
 
     raise typer.Exit(guarded(body, show_traceback=traceback))
 
 
-def doctor(traceback: Trace = False) -> None:
-    """Say what works on this machine and how to mend the rest. Exits with 2 when something needed is missing."""
+def doctor(output: OutputFormat = Format.full, traceback: Trace = False) -> None:
+    """Say what works on this machine and how to mend the rest. Exits with 2 when something needed is missing.
+
+    Example: asmevo doctor
+    """
 
     def body() -> int:
-        import importlib.util
-        import sys
-
-        from asmevo.backend.assembler import assemble
-        from asmevo.frontend.llvm import find_library, version
-
-        print(f"Python {sys.version.split()[0]}")
-        print(f"LLVM {version()}: {find_library()}")
-        works = assemble(["s_nop 0"], "gfx942") == [bytes.fromhex("000080bf")]
-        print(f"assembler for gfx942: {'works' if works else 'gives wrong bytes'}")
-        for module, purpose in (("z3", "proofs"), ("llvmlite", "emulator")):
-            print(f"{module}: {'found' if importlib.util.find_spec(module) else f'missing ({purpose})'}")
-        device = importlib.util.find_spec("hip") is not None
-        print(f"hip-python: {'found' if device else 'not installed'}; measuring on a GPU is not part of this version")
-        return Exit.DONE if works else Exit.BAD_INPUT
+        checks = _health()
+        if output is Format.json:
+            print(json.dumps([asdict(check) for check in checks], indent=2))
+        for check in checks if output is not Format.json else ():
+            if output is Format.full or not check.works:
+                print(f"{check.name}: {check.state}" + (f"; to mend it: {check.remedy}" if check.remedy else ""))
+        if output is Format.full:
+            print("measuring on a GPU is not part of this version; nothing here needs one")
+        return Exit.DONE if all(check.works for check in checks) else Exit.BAD_INPUT
 
     raise typer.Exit(guarded(body, show_traceback=traceback))
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """One thing that commands need; `remedy` is a command to run, empty when it works."""
+
+    name: str
+    works: bool
+    state: str
+    remedy: str = ""
+
+
+def _health() -> list[_Check]:
+    import importlib.util
+    import sys
+
+    return [
+        _Check("Python", True, sys.version.split()[0]),
+        *_llvm(),
+        *(
+            _Check(module, True, f"found ({purpose})")
+            if importlib.util.find_spec(module)
+            else _Check(module, False, f"missing ({purpose})", f"pip install {package}")
+            for module, package, purpose in (
+                ("z3", "z3-solver", "proofs"),
+                ("llvmlite", "llvmlite", "emulator"),
+                ("numpy", "numpy", "emulator"),
+            )
+        ),
+    ]
+
+
+def _llvm() -> list[_Check]:
+    from asmevo.backend.assembler import assemble
+    from asmevo.frontend.llvm import find_library, version
+
+    remedy = "pip install --force-reinstall asmevo"
+    try:
+        found = f"{version()} at {find_library()}"
+        works = assemble(["s_nop 0"], "gfx942") == [bytes.fromhex("000080bf")]
+    except DiagnosticError as error:
+        first = error.diagnostics[0]
+        return [_Check("LLVM", False, first.message, first.help or remedy)]
+    assembler = _Check("assembler for gfx942", works, "works" if works else "gives wrong bytes", "" if works else remedy)
+    return [_Check("LLVM", True, found), assembler]
+
+
+def _refuse_unknown(name: str) -> NoReturn:
+    """Raise E0214 with the nearest code, pass or opcode."""
+    from difflib import get_close_matches
+
+    from asmevo.ir.isa import definitions
+    from asmevo.passes.registry import available_passes
+    from asmevo.report.explanations import meanings
+
+    known = {text.lower(): text for text in (*available_passes(), *definitions(), *meanings())}
+    near = get_close_matches(name.lower(), known, n=3)
+    where = "codes are in docs/diagnostics.md, opcodes in docs/isa, passes in `asmevo passes`"
+    hint = f"did you mean {' or '.join(repr(known[text]) for text in near)}? {where}" if near else where
+    fail("E0214", f"'{printable(name)}' is no code, pass or opcode", help=hint)
+
+
+def _as_text(value: object) -> str:
+    """An option's value as a pipeline spells it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _summary(kind: type[object]) -> str:

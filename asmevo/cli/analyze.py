@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from asmevo.cli.common import Exit, guarded, load_object, load_source
+from asmevo.cli.common import Exit, check_output, guarded, load_object, load_source, write_output
 from asmevo.cli.many import files_of, run_over
 from asmevo.cli.options import Trace
 from asmevo.diagnostics import Severity, Span, fail, printable
@@ -80,10 +80,7 @@ def analyze(
     """
 
     def body() -> int:
-        from asmevo.atomic import check_writable
-
-        if target is not None:
-            check_writable(target)
+        check_output(target)
         if output is Output.html:
             return _page(paths, kernel, waves, target, fail_on)
         started = time.perf_counter()
@@ -171,13 +168,7 @@ def _page(paths: Sequence[Path], name: str | None, waves: int, target: Path | No
 
 
 def _write(text: str, target: Path | None) -> None:
-    from asmevo.atomic import write_atomically
-
-    if target is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    else:
-        write_atomically(target, text.encode("utf-8", "backslashreplace"))
+    write_output(target or Path("-"), text.encode("utf-8", "backslashreplace"))
 
 
 def _render(reports: Sequence[FileReport], output: Output, wall_s: float) -> str:

@@ -83,12 +83,17 @@ def _write_reproducer() -> str:
 def load_object(path: Path, target: str | None = None) -> CodeObject:
     """The code object in a file, or in the container FILE!MEMBER; `-` is standard input. `target` chooses among several."""
     from asmevo.backend.inputs import load_input
-    from asmevo.frontend.containers.member import MAX_FILE_BYTES
 
     if str(path) == "-":
-        # One byte more is refused like a file that is too large.
-        return load_input(sys.stdin.buffer.read(MAX_FILE_BYTES + 1), "<stdin>", target=target)
+        return load_input(read_stdin(), "<stdin>", target=target)
     return load_input(path, target=target)
+
+
+def read_stdin() -> bytes:
+    """Standard input, up to one byte more than a file may have: so much is refused like a file that is too large."""
+    from asmevo.frontend.containers.member import MAX_FILE_BYTES
+
+    return sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
 
 
 def load_kernel(path: Path, name: str | None, target: str | None = None) -> tuple[CodeObject, Kernel]:
@@ -99,6 +104,32 @@ def load_kernel(path: Path, name: str | None, target: str | None = None) -> tupl
     if target and code_object.target != target:
         fail("E0112", f"the object is for {code_object.target}, not {target}", Span(str(path)))
     return code_object, recover(code_object, name)
+
+
+def check_output(path: Path | None, *, may_be_stdout: bool = True) -> None:
+    """Refuse, before long work, an output that cannot be written.
+
+    Raises E0108; E0208 for `-`, which is standard output, where that is taken by the result's text.
+    """
+    from asmevo.atomic import check_writable
+
+    if path is None or str(path) == "-":
+        if path is not None and not may_be_stdout:
+            fail("E0208", "the result cannot go to standard output, which has the report", help="give a file")
+        return
+    check_writable(path)
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Write a result whole or not at all; `-` is standard output. Raises E0108."""
+    from asmevo.atomic import write_atomically
+
+    if str(path) != "-":
+        write_atomically(path, data)
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
 
 
 def read_source(path: Path) -> str:
@@ -112,18 +143,23 @@ def read_source(path: Path) -> str:
             data = file.read(SIZE_LIMIT + 1)
         text = data.decode("utf-8")
     except (OSError, ValueError) as error:
-        fail("E0113", f"cannot read {name!r}: {error}", Span(name))
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        fail("E0113", f"cannot read {name!r}: {reason}", Span(name))
     if len(data) > SIZE_LIMIT:
         fail("E0135", f"the source has more than {SIZE_LIMIT} bytes", Span(name))
     return text
 
 
 def load_source(path: Path) -> Kernel:
-    """The kernel of an assembly source (.s). Raises E03xx, at the instruction's line, for what the encoding cannot hold."""
+    """The kernel of an assembly source (.s), without the padding behind its code that a listing shows.
+
+    Raises E03xx, at the instruction's line, for what the encoding cannot hold.
+    """
+    from asmevo.frontend.padding import without_padding
     from asmevo.frontend.parser import parse_source
     from asmevo.ir.verifier import verify_kernel
 
-    kernel = parse_source(read_source(path), str(path))
+    kernel = without_padding(parse_source(read_source(path), str(path)))
     if findings := verify_kernel(kernel):
         raise DiagnosticError(*(Diagnostic(f.code, f.message, f.instruction.span or Span(str(path))) for f in findings))
     return kernel

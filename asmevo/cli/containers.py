@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from asmevo.cli.common import Exit, Format, guarded
+from asmevo.cli.common import Exit, Format, check_output, guarded, read_stdin
 from asmevo.diagnostics import Span, fail, printable
 
 if TYPE_CHECKING:
@@ -25,7 +25,10 @@ def register(app: typer.Typer) -> None:
 
 
 def members(
-    input: Annotated[Path, typer.Argument(help="Bundle, host program or library, archive, folder such as Triton's cache.")],
+    input: Annotated[
+        Path,
+        typer.Argument(help="Bundle, host program or library, archive, folder such as Triton's cache; - is standard input."),
+    ],
     output: Annotated[Format, typer.Option("--format", help="What to print.")] = Format.full,
     traceback: Trace = False,
 ) -> None:
@@ -39,7 +42,7 @@ def members(
     def body() -> int:
         from asmevo.frontend.containers import open_inputs
 
-        found = open_inputs(input)
+        found = open_inputs(read_stdin(), "<stdin>") if str(input) == "-" else open_inputs(input)
         if output is Format.json:
             print(json.dumps([_plain(member) for member in found], indent=2))
         else:
@@ -91,12 +94,12 @@ def repack(
     """
 
     def body() -> int:
-        from asmevo.atomic import check_writable, write_atomically
+        from asmevo.atomic import write_atomically
         from asmevo.backend.inputs import load_input, load_member
         from asmevo.frontend.containers import Kind, open_inputs, replace_member, select, split_name
         from asmevo.frontend.containers.opener import read_file
 
-        check_writable(output_file)
+        check_output(output_file, may_be_stdout=False)
         file, choice = split_name(member)
         container = read_file(Path(file))
         found = open_inputs(container, file)

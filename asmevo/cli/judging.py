@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from asmevo.cli.common import Exit, Format, guarded, load_kernel, show_verdict, verdict_exit
+from asmevo.cli.common import Exit, Format, check_output, guarded, load_kernel, show_verdict, verdict_exit
 from asmevo.cli.options import Input, KernelName, OutputFormat, Trace
 from asmevo.diagnostics import fail, printable
 
@@ -34,7 +34,9 @@ def verify(
         str | None, typer.Option("--level", help="static, smt or emulate; by default emulate with a launch, else smt.")
     ] = None,
     kernel: KernelName = None,
-    timeout_s: Annotated[float, typer.Option("--timeout", help="z3 budget of one window, seconds.", min=0.01)] = 5.0,
+    timeout_s: Annotated[
+        float, typer.Option("--timeout-s", "--timeout", help="z3 budget of one window, seconds.", min=0.01)
+    ] = 5.0,
     seeds: Annotated[int, typer.Option("--seeds", help="Wave orders tried in emulation.", min=1)] = 2,
     output: OutputFormat = Format.full,
     traceback: Trace = False,
@@ -58,12 +60,12 @@ def verify(
             fail("E0208", "level 'emulate' needs a launch", help="give --launch FILE")
         old_object, before = load_kernel(old, kernel)
         new_object, after = load_kernel(new, kernel)
+        dispatches = load_launches(launch, before) if launch else []
         if old_object.data == new_object.data:
             verdict = Verdict(Outcome.IDENTICAL, (Basis("bytes", Outcome.IDENTICAL, "the files are byte-identical"),))
         else:
             kernels_only_differ(old_object, before, new_object, after)
             after = aligned(before, after)
-            dispatches = load_launches(launch, before) if launch else []
             verdict = Judge(Level(wanted), dispatches, timeout_s, tuple(range(seeds)))(before, after)
         show_verdict(verdict, output)
         return verdict_exit(verdict)
@@ -79,7 +81,10 @@ def emulate(
         str, typer.Option("--mode", help="strict reports missing waits, races and the like; fast does not.")
     ] = "strict",
     seed: Annotated[int, typer.Option("--seed", help="Seed of wave order and buffer addresses.", min=0)] = 0,
-    save: Annotated[Path | None, typer.Option("--save", help="Write the final buffers to this .npz file.")] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", help="Write the final buffers to this .npz file; a second case to FILE-1.npz, and so on."),
+    ] = None,
     output: OutputFormat = Format.full,
     traceback: Trace = False,
 ) -> None:
@@ -94,6 +99,7 @@ def emulate(
 
         if mode not in ("strict", "fast"):
             fail("E0208", f"unknown mode '{mode}'", help="use strict or fast")
+        check_output(save, may_be_stdout=False)
         _, ir = load_kernel(input, kernel)
         faulty = False
         records: list[dict[str, Any]] = []

@@ -17,7 +17,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done; 1 the answer is no; 2 bad input, option or tool; 3 undecided; 70 a bug in asmevo.",
+    epilog="Exit codes: 0 done; 1 the answer is no; 2 bad input, option or tool; 3 undecided; 70 a bug; 130 interrupted.",
 )
 
 

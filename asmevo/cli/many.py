@@ -5,8 +5,9 @@ Owns the processes and the order of results; what is done with a file is the cal
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -63,26 +64,43 @@ def run_over(
 
 
 def _in_processes(files: Sequence[str], work: Callable[[str], Result], jobs: int) -> Iterator[tuple[int, Result]]:
-    """Yield (index, result) as files get done. A key stroke that interrupts stops it after the files in work."""
+    """Yield (index, result) as files get done. An interrupt ends the processes at once: their work leaves nothing behind."""
     import multiprocessing
     import signal
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
 
-    # Not fork: the progress bar is a thread.
+    # Not fork: the progress bar is a thread. A key stroke is for this process; the others are stopped from here.
     pool = ProcessPoolExecutor(
         jobs, multiprocessing.get_context("spawn"), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
     )
     try:
         # The longest first, so that no core is left alone with one at the end.
         order = sorted(range(len(files)), key=lambda index: -_size(files[index]))
-        places = {pool.submit(work, files[index]): index for index in order}
+        with _no_interrupt_for_children():
+            places = {pool.submit(work, files[index]): index for index in order}
         for future in as_completed(places):
             yield places[future], future.result()
     except BrokenProcessPool:
         fail("E0638", "a process that checked files was killed", help="run again with --jobs 1 to see at which file")
+    except (KeyboardInterrupt, GeneratorExit):
+        for child in multiprocessing.active_children():
+            child.terminate()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _no_interrupt_for_children() -> Generator[None]:
+    """Processes started here inherit that SIGINT is blocked: while they import, nothing of theirs could ignore it yet."""
+    import signal
+
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _size(file: str) -> int:

@@ -9,11 +9,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from asmevo.cli.common import Exit, Format, guarded, load_kernel, load_source, show_verdict, verdict_exit
+from asmevo.cli.common import (
+    Exit,
+    Format,
+    check_output,
+    guarded,
+    load_kernel,
+    load_source,
+    read_source,
+    show_verdict,
+    verdict_exit,
+)
 from asmevo.cli.options import KernelName, OutputFormat, Trace
 from asmevo.diagnostics import Span, fail, printable
 
 if TYPE_CHECKING:
+    from asmevo.frontend.codeobject import CodeObject
     from asmevo.passes.manager import PassRun
     from asmevo.search.records import Optimisation
 
@@ -50,14 +61,19 @@ def opt(
 ) -> None:
     """Run a pass pipeline over a code object or a .s source; the result is written only when it is verified.
 
+    With -o a source is made into an object first; without, the result is printed.
+
     Example: asmevo opt kernel.co --passes "waitcnt-relax,nop-trim" -o new.co
     """
 
     def body() -> int:
-        from asmevo.atomic import check_writable, write_atomically
+        from asmevo.atomic import write_atomically
+        from asmevo.backend.build import assemble_new
         from asmevo.backend.in_place import patch
         from asmevo.backend.writer import rebuild
         from asmevo.config import resolve
+        from asmevo.frontend.codeobject import load
+        from asmevo.frontend.recover import recover
         from asmevo.ir.printer import print_kernel
         from asmevo.passes.manager import PassManager
         from asmevo.passes.pipeline import parse_pipeline
@@ -68,16 +84,20 @@ def opt(
         resolved = resolve(config, sets or [], {"passes": passes, "verify.level": verify})
         settings = resolved.settings
         source = _input_path(input, settings.input, config)
-        if source.suffix == ".s":
-            if output_file is not None:
-                fail("E0208", "an assembly source cannot be written as an object", help="leave out -o: the result is printed")
-            if in_place:
-                fail("E0208", "an assembly source has no addresses to keep", help="leave out --in-place")
-            code_object, before = None, load_source(source)
-        else:
+        check_output(output_file, may_be_stdout=False)
+        launch_path = launch or (_beside(config, settings.launch) if settings.launch else None)
+        if settings.verify.level == "emulate" and launch_path is None:
+            fail("E0208", "verify level 'emulate' needs a launch", help="give --launch FILE")
+        code_object: CodeObject | None = None
+        if source.suffix != ".s":
             code_object, before = load_kernel(source, kernel, settings.target)
-        if output_file is not None:
-            check_writable(output_file)
+        elif in_place:
+            fail("E0208", "an assembly source has no addresses to keep", help="leave out --in-place")
+        elif output_file is not None:
+            code_object = load(assemble_new(read_source(source), str(source), target=settings.target), str(source))
+            before = recover(code_object, kernel)
+        else:
+            before = load_source(source)
         origin = resolved.locate("passes") if resolved.origins.get("passes") == str(config) else None
         if origin is not None:
             origin = Span(origin.file, origin.line, origin.column + 1, origin.length, source=origin.source)
@@ -107,9 +127,6 @@ def opt(
             verdict = Verdict(Outcome.UNKNOWN, reason="not verified, as asked with verify level none")
         else:
             level = Level(settings.verify.level)
-            launch_path = launch or (_beside(config, settings.launch) if settings.launch else None)
-            if level is Level.EMULATE and launch_path is None:
-                fail("E0208", "verify level 'emulate' needs a launch", help="give --launch FILE")
             dispatches = load_launches(launch_path, before) if level is Level.EMULATE and launch_path else []
             judge = Judge(level, dispatches, settings.verify.timeout_s, tuple(range(settings.verify.seeds)))
             verdict = judge(before, result.kernel)
@@ -132,7 +149,7 @@ def optimize(
     output_file: Output = None,
     config: ConfigFile = None,
     sets: Sets = None,
-    budget_s: Annotated[float | None, typer.Option("--budget", help="Wall time of the search, seconds.")] = None,
+    budget_s: Annotated[float | None, typer.Option("--budget-s", "--budget", help="Wall time of the search, seconds.")] = None,
     attempts: Annotated[int | None, typer.Option("--attempts", help="Most proposals tried.")] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Seed of every random choice.")] = None,
     kernel: KernelName = None,
@@ -146,7 +163,7 @@ def optimize(
     """
 
     def body() -> int:
-        from asmevo.atomic import check_writable, write_atomically
+        from asmevo.atomic import write_atomically
         from asmevo.backend.writer import rebuild
         from asmevo.config import resolve
         from asmevo.search.evidence import evidence
@@ -160,10 +177,10 @@ def optimize(
         launch_path = launch or (_beside(config, settings.launch) if settings.launch else None)
         if launch_path is None:
             fail("E0208", "optimize needs a launch", help="give --launch FILE, or `launch` in the settings file")
+        # Before the evidence is named after it: "." has no name.
+        check_output(output_file, may_be_stdout=False)
         report_file = output_file.with_name(output_file.name + ".evidence.json") if output_file else None
-        for file in (output_file, report_file):
-            if file is not None:
-                check_writable(file)
+        check_output(report_file)
         code_object, original = load_kernel(source, kernel, settings.target)
         dispatches = load_launches(launch_path, original)
         search = settings.search
@@ -183,6 +200,9 @@ def optimize(
         if result.steps and output_file is not None and report_file is not None:
             write_atomically(output_file, rebuild(code_object, result.kernel))
             write_atomically(report_file, json.dumps(report, indent=2).encode())
+            print(f"written: {printable(str(output_file))} and its evidence, {printable(report_file.name)}", file=sys.stderr)
+        elif result.steps:
+            print("not written: no -o was given", file=sys.stderr)
         if output is Format.json:
             print(json.dumps(report, indent=2))
         else:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import enum
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from asmevo.cli.common import Exit, guarded, load_object, read_source
+from asmevo.cli.common import Exit, check_output, guarded, load_object, read_source, write_output
 from asmevo.diagnostics import fail
 
 if TYPE_CHECKING:
@@ -64,12 +63,7 @@ def disasm(
             fail("E0208", "--offsets and --encoding are for --emit asm", help="leave them out")
         else:
             text = _emitted(obj, kernel, emit, block)
-        if output is None:
-            sys.stdout.write(text)
-        else:
-            from asmevo.atomic import write_atomically
-
-            write_atomically(output, text.encode())
+        write_output(output or Path("-"), text.encode())
         return Exit.DONE
 
     raise typer.Exit(guarded(body, show_traceback=traceback))
@@ -77,7 +71,7 @@ def disasm(
 
 def asm(
     input: Annotated[Path, typer.Argument(help="Assembly text (.s); - is standard input.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the code object.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write the code object; - is standard output.")],
     like: Annotated[
         Path | None,
         typer.Option("--like", help="The object that the text is a listing of: only what was edited changes."),
@@ -95,10 +89,9 @@ def asm(
     """
 
     def body() -> int:
-        from asmevo.atomic import check_writable, write_atomically
         from asmevo.backend.build import assemble_like, assemble_new
 
-        check_writable(output)
+        check_output(output)
         text = read_source(input)
         name = "<stdin>" if str(input) == "-" else str(input)
         if like is None:
@@ -106,7 +99,7 @@ def asm(
         else:
             original = load_object(like, target)
             data = assemble_like(original, text, name)
-        write_atomically(output, data)
+        write_output(output, data)
         return Exit.DONE
 
     raise typer.Exit(guarded(body, show_traceback=traceback))

@@ -151,7 +151,10 @@ def foreign_kind(data: bytes) -> tuple[str, str | None]:
     if data.startswith((b"BC\xc0\xde", b"\xde\xc0\x17\x0b")):
         return "LLVM bitcode, not a code object", "compile it to a code object first"
     if b"\0" not in data[:_PROBE_BYTES]:
-        return "a text file, not a code object", "assemble and link it first"
+        return (
+            "a text file, not a code object",
+            "make an object of it first: of assembly with `asmevo asm`, of HIP or OpenCL with its compiler",
+        )
     return "not an ELF file", None
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 from asmevo.diagnostics import fail
 from asmevo.ir.instruction import Instruction, Modifier, Operand, Register, Symbolic
 from asmevo.ir.isa.model import Family, IssueClass, OpcodeDef, Role
+from asmevo.ir.memo import by_text
 from asmevo.ir.registers import (
     EXEC_MASK,
     EXECZ,
@@ -68,7 +68,7 @@ def effects(i: Instruction, *, exec_full: bool = False, may_skip: bool = False, 
     """
     if i.definition is None:
         return OPAQUE
-    return _effects(i.definition, i.operands, i.modifiers, exec_full, may_skip, indexed)
+    return _effects(i, exec_full, may_skip, indexed)
 
 
 def may_skip_vectors(instructions: Iterable[Instruction]) -> bool:
@@ -81,15 +81,10 @@ def may_skip_vectors(instructions: Iterable[Instruction]) -> bool:
     )
 
 
-@lru_cache(maxsize=1 << 17)
-def _effects(
-    definition: OpcodeDef,
-    operands: tuple[Operand, ...],
-    modifiers: tuple[Modifier, ...],
-    exec_full: bool,
-    may_skip: bool,
-    indexed: bool,
-) -> Effects:
+@by_text
+def _effects(i: Instruction, exec_full: bool, may_skip: bool, indexed: bool) -> Effects:
+    definition, operands, modifiers = i.definition, i.operands, i.modifiers
+    assert definition is not None
     if definition.mnemonic in _LEAVES_THE_KERNEL:
         return OPAQUE
     if len(operands) != len(definition.operands):

@@ -10,7 +10,11 @@ from asmevo.ir.instruction import Instruction
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`code` is stable (E0501 wait missing, E0502 wait states missing, ...); `producer` is the instruction that causes it."""
+    """`code` is stable (E0501 wait missing, E0502 wait states missing, ...); `producer` is the instruction that causes it.
+
+    `rule` names what in the check was broken, where it has several rules (a row of the hazard table, LDS traffic by kind);
+    `missing` is by how much, in the rule's own unit: issue slots for wait states.
+    """
 
     code: str
     message: str
@@ -18,3 +22,5 @@ class Finding:
     instruction: Instruction
     producer: Instruction | None = None
     severity: Severity = Severity.ERROR
+    rule: str = ""
+    missing: int = 0

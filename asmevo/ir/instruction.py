@@ -21,6 +21,10 @@ class Register:
     absolute: bool = False
     sign_extend: bool = False
 
+    def __hash__(self) -> int:
+        # Operands are hashed by the million: the registers tell them apart well enough, equality does the rest.
+        return self.range.unit << 8 | self.range.count
+
 
 @dataclass(frozen=True, slots=True)
 class Immediate:
@@ -35,6 +39,9 @@ class Immediate:
     is_float: bool = False
     negate: bool = False
     absolute: bool = False
+
+    def __hash__(self) -> int:
+        return hash(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,9 @@ class Modifier:
 
     name: str
     value: ModifierValue = True
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.value))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,9 @@ class RegisterFile(enum.Enum):
     AGPR = "a"
     SPECIAL = "special"
 
+    # Members are single objects: the plain hash is right, and much faster than the hash of a name.
+    __hash__ = object.__hash__
+
 
 FLAT_SCRATCH, XNACK_MASK, VCC, TTMP, M0, EXEC = 102, 104, 106, 108, 124, 126
 SCC, MODE, VSKIP, HWREG, VCCZ, EXECZ = 128, 129, 130, 131, 251, 252
@@ -71,7 +74,8 @@ class RegisterRange:
     @property
     def index(self) -> int:
         """The number as printed: 5 for v5. For specials, the unit itself."""
-        return self.unit - {RegisterFile.VGPR: VGPR0, RegisterFile.AGPR: AGPR0}.get(self.file, 0)
+        unit = self.unit
+        return unit - AGPR0 if unit >= AGPR0 else unit - VGPR0 if unit >= VGPR0 else unit
 
     @property
     def mask(self) -> int:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from asmevo.ir.effects import effects
-from asmevo.ir.instruction import Immediate, Instruction, Modifier, Operand, Register, Symbolic
+from asmevo.ir.instruction import Immediate, Instruction, Register, Symbolic
 from asmevo.ir.isa.hazards import Op, Part, operations, rules_for
 from asmevo.ir.isa.model import Flag, IssueClass, OpcodeDef, Role
+from asmevo.ir.memo import by_text
 from asmevo.ir.registers import EXEC_MASK, EXECZ, FLAT_SCRATCH, M0, TTMP, VCC_MASK, VCCZ, VECTOR_MASK
 
 EVERYTHING = -1
@@ -40,9 +41,8 @@ class Kind(enum.Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class HazardStep:
-    """An instruction as the data-flow sees it.
+class HazardStep(NamedTuple):
+    """An instruction as the data-flow sees it. A named tuple, since one is made of every instruction.
 
     `produces` and `consumes` map rule numbers to unit sets; `produced` and `consumed` are their rule numbers as bit sets.
     `lifetime` is the most slots that any of its rules asks for, `slots` how many it takes, `passes` how long the matrix unit;
@@ -61,31 +61,36 @@ class HazardStep:
     overwrites: int
 
 
+class _Rules(NamedTuple):
+    """Rules that look at the same part: their numbers, also as a bit set, and as producers the most states they ask for."""
+
+    part: Part
+    is_dpp: bool
+    numbers: tuple[int, ...]
+    bits: int
+    most: int
+
+
 @lru_cache(maxsize=1024)
-def _applicable(
-    found: frozenset[Op], passes: int, target: str
-) -> tuple[tuple[tuple[int, Part, int], ...], tuple[tuple[int, Part, bool], ...]]:
-    """Return the rules that a class of instructions may fall under: as producer with the most states, and as consumer."""
-    producing: list[tuple[int, Part, int]] = []
-    consuming: list[tuple[int, Part, bool]] = []
+def _applicable(found: frozenset[Op], passes: int, target: str) -> tuple[tuple[_Rules, ...], tuple[_Rules, ...]]:
+    """Return the rules that a class of instructions may fall under: as producer, and as consumer."""
+    producing: dict[tuple[Part, bool], list[tuple[int, int]]] = {}
+    consuming: dict[tuple[Part, bool], list[tuple[int, int]]] = {}
     for number, rule in enumerate(rules_for(target)):
         most = max(rule.documented.at(passes), rule.llvm.at(passes))
         if rule.producer in found and most > 0:
-            producing.append((number, rule.produced, most))
+            producing.setdefault((rule.produced, False), []).append((number, most))
         if rule.consumer in found:
-            consuming.append((number, rule.consumed, rule.consumer is Op.DPP and rule.consumed is Part.READS))
-    return tuple(producing), tuple(consuming)
+            is_dpp = rule.consumer is Op.DPP and rule.consumed is Part.READS
+            consuming.setdefault((rule.consumed, is_dpp), []).append((number, most))
+    return _by_part(producing), _by_part(consuming)
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """What decides an instruction's part in the rules: its text. `instruction` is any one with that text."""
-
-    mnemonic: str
-    operands: tuple[Operand, ...]
-    modifiers: tuple[Modifier, ...]
-    has_definition: bool
-    instruction: Instruction = field(compare=False)
+def _by_part(table: dict[tuple[Part, bool], list[tuple[int, int]]]) -> tuple[_Rules, ...]:
+    return tuple(
+        _Rules(part, is_dpp, tuple(n for n, _ in found), sum(1 << n for n, _ in found), max(most for _, most in found))
+        for (part, is_dpp), found in table.items()
+    )
 
 
 def hazard_step(i: Instruction, target: str) -> HazardStep:
@@ -93,13 +98,11 @@ def hazard_step(i: Instruction, target: str) -> HazardStep:
 
     Data (no definition) takes one slot and no part. Instructions of the same text share the work.
     """
-    form = _Form(i.mnemonic, i.operands, i.modifiers, i.definition is not None, i)
-    return replace(_compiled(form, target), instruction=i)
+    return HazardStep(i, *_compiled(i, target)[1:])
 
 
-@lru_cache(maxsize=1 << 16)
-def _compiled(form: _Form, target: str) -> HazardStep:
-    i = form.instruction
+@by_text
+def _compiled(i: Instruction, target: str) -> HazardStep:
     definition = i.definition
     if definition is None:
         return HazardStep(i, 0, {}, 0, {}, 0, 1, 0, Kind.OTHER, 0)
@@ -111,21 +114,21 @@ def _compiled(form: _Form, target: str) -> HazardStep:
     lifetime = produced = consumed = 0
     units: dict[Part, int] = {}
     producing, consuming = _applicable(found, passes, target)
-    for number, part, most in producing:
-        if part not in units:
-            units[part] = _part(i, definition, part)
-        if units[part]:
-            produces[number] = units[part]
-            produced |= 1 << number
-            lifetime = max(lifetime, most)
-    for number, part, is_dpp in consuming:
-        if part not in units:
-            units[part] = _part(i, definition, part)
-        # Only the first source of DPP passes through the lane permutation.
-        mask = _registers(i, definition).get("src0", 0) & VECTOR_MASK if is_dpp else units[part]
+    for part, _, numbers, bits, most in producing:
+        mask = units[part] = _part(i, definition, part)
         if mask:
-            consumes[number] = mask
-            consumed |= 1 << number
+            produces.update(dict.fromkeys(numbers, mask))
+            produced |= bits
+            lifetime = max(lifetime, most)
+    for part, is_dpp, numbers, bits, _ in consuming:
+        if is_dpp:
+            # Only the first source of DPP passes through the lane permutation.
+            mask = _registers(i, definition).get("src0", 0) & VECTOR_MASK
+        else:
+            mask = units[part] if part in units else _part(i, definition, part)
+        if mask:
+            consumes.update(dict.fromkeys(numbers, mask))
+            consumed |= bits
     slots = 1
     if definition.mnemonic == "s_nop" and isinstance(i.operands[0], Immediate):
         slots = (i.operands[0].value & 15) + 1
@@ -136,7 +139,7 @@ def _compiled(form: _Form, target: str) -> HazardStep:
 def _kind(definition: OpcodeDef) -> Kind:
     if definition.issue is IssueClass.MATRIX:
         return Kind.MATRIX
-    return Kind.PACKED if definition.flags & {Flag.PACKED_F32, Flag.DOT} else Kind.OTHER
+    return Kind.PACKED if Flag.PACKED_F32 in definition.flags or Flag.DOT in definition.flags else Kind.OTHER
 
 
 def _registers(i: Instruction, definition: OpcodeDef) -> dict[str, int]:

@@ -8,19 +8,21 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from asmevo.backend.launch import Dispatch
 from asmevo.diagnostics import Severity
 from asmevo.ir.finding import Finding
 from asmevo.ir.isa.model import IssueClass
 from asmevo.ir.kernel import Kernel
+from asmevo.ir.vector_file import shared_vectors
 from asmevo.verify.differential import compare
 from asmevo.verify.equivalence.kernel import prove_kernel
 from asmevo.verify.static_barriers import check_removed_barriers, removed_barriers, without_barriers
-from asmevo.verify.static_hazards import check_hazards
-from asmevo.verify.static_registers import check_registers
-from asmevo.verify.static_waits import check_waits
+from asmevo.verify.static_definedness import check_definedness
+from asmevo.verify.static_hazards import new_hazard_findings
+from asmevo.verify.static_registers import BEYOND_ALLOCATION, check_registers
+from asmevo.verify.static_resources import check_lds
+from asmevo.verify.static_waits import new_wait_findings
 from asmevo.verify.verdict import Basis, Counterexample, Outcome, Verdict
 
 
@@ -74,14 +76,16 @@ class Judge:
 
 
 def static_verdict(before: Kernel, after: Kernel) -> Verdict:
-    """Proved when every path of `after` has the waits and wait states it needs; what K0 already lacked is named, not blamed."""
+    """Proved when every path of `after` has the waits and wait states it needs; what K0 already lacked is named, not blamed.
+
+    Unsupported for kernels in which a VGPR and an AGPR are one register: no check here sees through that.
+    """
+    if shared_vectors(before) or shared_vectors(after):
+        reason = "VGPRs above accum_offset are used as AGPRs too: no check sees that they are one register"
+        return Verdict(Outcome.UNSUPPORTED, (Basis("static registers", Outcome.UNSUPPORTED, reason),), reason=reason)
     basis: list[Basis] = []
-    # Against `before`, since what was complete at a barrier must still be complete there, though no register says so.
-    waits = partial(check_waits, reference=before)
-    for method, check in (("static waits", waits), ("static hazards", check_hazards), ("static registers", check_registers)):
-        known = {_identity(finding) for finding in _errors(check(before))}
-        findings = _errors(check(after))
-        fresh = [finding for finding in findings if _identity(finding) not in known]
+    for method, detail, compare_with in _CHECKS:
+        fresh, known = compare_with(before, after)
         if fresh:
             first = fresh[0]
             basis.append(Basis(method, Outcome.REFUTED, f"{len(fresh)} missing"))
@@ -89,11 +93,47 @@ def static_verdict(before: Kernel, after: Kernel) -> Verdict:
             return Verdict(
                 Outcome.REFUTED, tuple(basis), Counterexample(where, "covered", "not covered", first.message), first.message
             )
-        detail = "every register is allocated" if check is check_registers else "every use on every path is covered"
-        if findings:
-            detail += f", but for {len(findings)} that the original lacks too"
-        basis.append(Basis(method, Outcome.PROVED, detail))
+        lacking = f", but for {known} that the original lacks too" if known else ""
+        basis.append(Basis(method, Outcome.PROVED, detail + lacking))
     return Verdict(Outcome.PROVED, tuple(basis))
+
+
+def _waits(before: Kernel, after: Kernel) -> tuple[Sequence[Finding], int]:
+    found = new_wait_findings(before, after)
+    return found.findings, found.known_errors
+
+
+def _hazards(before: Kernel, after: Kernel) -> tuple[Sequence[Finding], int]:
+    found = new_hazard_findings(before, after)
+    return found.findings, found.known_errors
+
+
+def _registers(before: Kernel, after: Kernel) -> tuple[Sequence[Finding], int]:
+    """Registers and LDS that were not given, and values that were not; the names of AGPRs count where `before` has none."""
+    old, new = _all_of_registers(before), _all_of_registers(after)
+    known = {_identity(finding) for finding in old if finding.severity is Severity.ERROR}
+    errors = [finding for finding in new if finding.severity is Severity.ERROR]
+    fresh = [finding for finding in errors if _identity(finding) not in known]
+    if not any(_names_agprs(finding) for finding in old):
+        fresh += [finding for finding in new if _names_agprs(finding)]
+    return fresh, sum(_identity(finding) in known for finding in errors)
+
+
+def _all_of_registers(kernel: Kernel) -> list[Finding]:
+    return [*check_registers(kernel), *check_definedness(kernel), *check_lds(kernel)]
+
+
+def _names_agprs(finding: Finding) -> bool:
+    return finding.code == BEYOND_ALLOCATION and finding.severity is not Severity.ERROR
+
+
+_COVERED = "every use on every path is covered"
+_CHECKS = (
+    ("static waits", _COVERED, _waits),
+    ("static hazards", _COVERED, _hazards),
+    ("static registers", "every register is allocated", _registers),
+)
+"""Method, what it proves, and what gives the findings that are new and the number of errors that are not."""
 
 
 def _without_removed_barriers(before: Kernel, after: Kernel) -> tuple[Kernel, tuple[Basis, ...]]:
@@ -114,10 +154,6 @@ def _barriers(kernel: Kernel) -> list[tuple[str, int]]:
         (block.label, sum(i.definition is not None and i.definition.issue is IssueClass.BARRIER for i in block.instructions))
         for block in kernel.blocks
     ]
-
-
-def _errors(findings: Sequence[Finding]) -> list[Finding]:
-    return [finding for finding in findings if finding.severity is Severity.ERROR]
 
 
 def _identity(finding: Finding) -> tuple[str, int, int]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from asmevo.diagnostics import DiagnosticError, Span, fail
+from asmevo.diagnostics import DiagnosticError, Span, fail, printable
 from asmevo.frontend.codeobject import CodeObject
 from asmevo.ir.instruction import Label
 from asmevo.ir.kernel import Kernel
 
 _ENTRY_FIELD = slice(16, 24)
 _SYMBOL_SIZE = slice(16, 24)
+_SHOWN_NAMES = 4
 
 
 def kernels_only_differ(old: CodeObject, before: Kernel, new: CodeObject, after: Kernel) -> None:
@@ -22,7 +23,12 @@ def kernels_only_differ(old: CodeObject, before: Kernel, new: CodeObject, after:
     if old.target != new.target:
         fail("E0505", f"targets differ: {old.target} and {new.target}", where)
     if [k.name for k in old.kernels] != [k.name for k in new.kernels] or before.name != after.name:
-        fail("E0505", "the objects hold different kernels", where)
+        fail(
+            "E0505",
+            "the objects hold different kernels",
+            where,
+            f"{_named(old)} and {_named(new)}; a replacement keeps the names",
+        )
     if before.metadata != after.metadata:
         fail("E0505", f"the metadata of '{before.name}' differs", where, "arguments and resources must stay as they were")
     old_descriptor, new_descriptor = before.descriptor, after.descriptor
@@ -35,6 +41,11 @@ def kernels_only_differ(old: CodeObject, before: Kernel, new: CodeObject, after:
     if place is not None and not _is_rebuilt(old, after, new):
         message = f"the objects differ outside of the code of '{before.name}'"
         fail("E0505", message, Span(new.name, offset=place), "only that kernel's instructions are compared")
+
+
+def _named(obj: CodeObject) -> str:
+    shown = [f"'{printable(kernel.name)}'" for kernel in obj.kernels[:_SHOWN_NAMES]]
+    return f"{printable(obj.name)} has {', '.join(shown)}" + (", ..." if len(obj.kernels) > _SHOWN_NAMES else "")
 
 
 def _without_entry(raw: bytes) -> bytes:

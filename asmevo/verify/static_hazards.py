@@ -15,6 +15,7 @@ register that VGPR indexing selects is not known, and only the named one is chec
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from asmevo.diagnostics import Severity
@@ -57,6 +58,28 @@ def check_hazards(kernel: Kernel) -> list[Finding]:
         if block.label in entry:
             findings += _report(block, compiled[block.label], steps, rules, dict(entry[block.label]))
     return findings
+
+
+@dataclass(frozen=True, slots=True)
+class NewHazardFindings:
+    """What a kernel lacks that it did not before an edit, and how many errors it had already."""
+
+    findings: tuple[Finding, ...]
+    known_errors: int
+
+
+def new_hazard_findings(before: Kernel, after: Kernel) -> NewHazardFindings:
+    """The errors of `after` that `before` does not have, both being versions of one kernel; or has by fewer slots."""
+    known = {
+        (f.instruction.uid, _producer(f), f.rule): f.missing for f in check_hazards(before) if f.severity is Severity.ERROR
+    }
+    errors = [f for f in check_hazards(after) if f.severity is Severity.ERROR]
+    fresh = [f for f in errors if f.missing > known.get((f.instruction.uid, _producer(f), f.rule), 0)]
+    return NewHazardFindings(tuple(fresh), len(errors) - len(fresh))
+
+
+def _producer(finding: Finding) -> int:
+    return finding.producer.uid if finding.producer is not None else -1
 
 
 def _solve(kernel: Kernel, steps: Sequence[HazardStep], compiled: dict[str, list[int]]) -> dict[str, _State]:
@@ -172,7 +195,7 @@ def _judge(block: Block, producer: HazardStep, consumer: HazardStep, rules: Sequ
         f"rule {rule.name} ({rule.source})"
     )
     severity = Severity.ERROR if is_error else Severity.NOTE
-    return Finding(MISSING_STATES, message, block.label, second, first, severity)
+    return Finding(MISSING_STATES, message, block.label, second, first, severity, rule.name, need - have)
 
 
 def _related(rule: Rule, producer: HazardStep, consumer: HazardStep, produced: int, consumed: int) -> bool:

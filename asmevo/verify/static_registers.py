@@ -5,10 +5,12 @@ Owns the comparison of register numbers with the descriptor's allocation. Values
 
 from __future__ import annotations
 
+from asmevo.diagnostics import Severity
 from asmevo.ir.finding import Finding
 from asmevo.ir.instruction import Instruction, Register
-from asmevo.ir.kernel import Kernel
-from asmevo.ir.registers import RegisterFile
+from asmevo.ir.kernel import Block, Kernel
+from asmevo.ir.registers import VGPR0, RegisterFile
+from asmevo.ir.vector_file import shared_vectors
 
 BEYOND_ALLOCATION = "E0506"
 _SGPR_GRANULE, _SGPRS_AT_THE_TOP = 16, 6
@@ -16,14 +18,17 @@ _SGPR_GRANULE, _SGPRS_AT_THE_TOP = 16, 6
 
 
 def check_registers(kernel: Kernel) -> list[Finding]:
-    """E0506 (error) for each instruction that names a register beyond the allocation, in layout order.
+    """E0506 in layout order: an error for each instruction that names a register beyond the allocation.
 
-    Nothing is found without a descriptor. VGPR indexing and scratch are not seen: only the numbers as written.
+    A VGPR at or above `accum_offset` but within the allocation is the wave's own, an AGPR by another name: one warning for the
+    kernel when it uses both names of such a register, else one note. Nothing is found without a descriptor. VGPR indexing and
+    scratch are not seen: only the numbers as written.
     """
     if kernel.descriptor is None:
         return []
     limits = _limits(kernel)
     found: list[Finding] = []
+    above: tuple[Block, Instruction, Register] | None = None
     for block in kernel.blocks:
         if block.frozen:
             continue
@@ -33,7 +38,10 @@ def check_registers(kernel: Kernel) -> list[Finding]:
                 most = limits[register.range.file]
                 message = f"{register.range} is beyond the {most} registers of its kind that the kernel was given"
                 found.append(Finding(BEYOND_ALLOCATION, message, block.label, instruction))
-    return found
+            elif above is None:
+                register = _beyond(instruction, {RegisterFile.VGPR: kernel.descriptor.accum_offset})
+                above = None if register is None else (block, instruction, register)
+    return found if above is None else [_by_another_name(kernel, *above), *found]
 
 
 def _limits(kernel: Kernel) -> dict[RegisterFile, int]:
@@ -41,7 +49,7 @@ def _limits(kernel: Kernel) -> dict[RegisterFile, int]:
     assert descriptor is not None
     granules = (descriptor.rsrc1 >> 6 & 15) // 2 + 1
     return {
-        RegisterFile.VGPR: min(descriptor.accum_offset, descriptor.vgpr_count),
+        RegisterFile.VGPR: descriptor.vgpr_count,
         RegisterFile.AGPR: max(descriptor.vgpr_count - descriptor.accum_offset, 0),
         RegisterFile.SGPR: granules * _SGPR_GRANULE - _SGPRS_AT_THE_TOP,
     }
@@ -54,3 +62,20 @@ def _beyond(instruction: Instruction, limits: dict[RegisterFile, int]) -> Regist
             if most is not None and operand.range.index + operand.range.count > most:
                 return operand
     return None
+
+
+def _by_another_name(kernel: Kernel, block: Block, instruction: Instruction, register: Register) -> Finding:
+    assert kernel.descriptor is not None
+    first = kernel.descriptor.accum_offset
+    shared = shared_vectors(kernel)
+    message = f"{register.range} reaches the AGPRs, which begin at register {first} of the allocation"
+    if shared:
+        lowest = (shared & -shared).bit_length() - 1 - VGPR0
+        message += (
+            f"; {shared.bit_count()} registers are used by both names, v{lowest} as a{lowest - first} the first: "
+            "analyses and proofs that keep them apart do not hold"
+        )
+    else:
+        message += "; none of those is used as an AGPR"
+    severity = Severity.WARNING if shared else Severity.NOTE
+    return Finding(BEYOND_ALLOCATION, message, block.label, instruction, severity=severity)

@@ -1,207 +1,148 @@
 """Waits, judged anew: a register that a pending memory operation will write must be left alone until a wait covers it.
 
 Owns a data-flow over the blocks whose state is, for each operation that may still be pending, how many younger operations of
-the same in-order queue were surely issued after it. It shares opcode facts with the analyses that passes use, and no code.
+the same in-order queue were surely issued after it (`wait_steps` says why that count decides), and what becomes of a pair found
+so: a pair that meets only on paths whose branches contradict each other is none.
 
-Why the count decides: an in-order queue with `k` younger operations behind a pending one holds at least `k + 1`, so
-`s_waitcnt n` with `n <= k` cannot pass before that one is done, whatever else the counter counts. Operations that complete out
-of order are covered by a wait for zero only. Source: CDNA3 ISA guide 4.4 and 10.2.
-
-Imprecise where it must be: paths are joined, not followed one by one; a vector memory instruction skipped by VSKIP is taken as
-issued; VGPR indexing may select any VGPR, which is a warning only, and is taken to end with its block.
+Imprecise where it must be: a vector memory instruction skipped by VSKIP is taken as issued; VGPR indexing may select any VGPR,
+which is a warning only, and is taken to end with its block.
 """
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from asmevo.diagnostics import Severity
-from asmevo.ir.effects import Effects, effects
 from asmevo.ir.finding import Finding
-from asmevo.ir.instruction import Instruction, Register, WaitCounts
-from asmevo.ir.isa.model import Access, Counter, IssueClass, OpcodeDef, Role
+from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Block, Kernel
 from asmevo.ir.registers import RegisterRange, unit_name, units
+from asmevo.verify.path_feasibility import PathFeasibility
+from asmevo.verify.wait_paths import Answer, Pair, Path, WaitPaths
+from asmevo.verify.wait_steps import Event, Queue, State, Step, advance, compile_steps, conflict
 
 MISSING_WAIT, UNPUBLISHED = "E0501", "E0503"
 """A register used too early; LDS traffic still pending at a barrier."""
 
-
-class _Queue(enum.Enum):
-    """What completes in order with what; `counter` is the one that its waits name, `most` how many it can hold."""
-
-    VECTOR_MEMORY = (Counter.VMCNT, True, 63)
-    LDS = (Counter.LGKMCNT, True, 15)
-    SCALAR = (Counter.LGKMCNT, False, 0)
-    FLAT_MEMORY = (Counter.VMCNT, False, 1)
-    FLAT_LDS = (Counter.LGKMCNT, False, 1)
-    DATA_READ = (Counter.EXPCNT, True, 7)
-
-    def __init__(self, counter: Counter, in_order: bool, most: int) -> None:
-        self.counter = counter
-        self.in_order = in_order
-        self.most = most
+_SHOWN_BLOCKS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class _Event:
-    """One pending operation in one queue: the units it protects, only from being written when `writes_only`."""
+class NewWaitFindings:
+    """What a kernel lacks that it did not before an edit, and how many errors it had already."""
 
-    producer: Instruction
-    queue: _Queue
-    units: int
-    writes_only: bool = False
-    barrier: str = ""
+    findings: tuple[Finding, ...]
+    known_errors: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """An instruction as the data-flow sees it: events started, waits done, units read, written, and read as sources only.
-
-    `indexed` are further units that it may touch through VGPR indexing.
-    """
-
-    instruction: Instruction
-    events: tuple[int, ...]
-    queues: tuple[_Queue, ...]
-    waits: tuple[tuple[Counter, int], ...]
-    reads: int
-    writes: int
-    sources: int
-    indexed: int = 0
-
-
-_State = dict[int, int]
-"""Event number to the least number of younger operations in its queue."""
-
-
-def check_waits(kernel: Kernel, *, reference: Kernel | None = None) -> list[Finding]:
+def check_waits(kernel: Kernel) -> list[Finding]:
     """Check every path from every root; in layout order.
 
-    E0501 (error): a register is read or overwritten while a load, scalar load or atomic may still write it. It is a warning
-    when VGPR indexing may select the register, and for a flat operation waited for by vmcnt alone, which is enough unless
-    its address lies in LDS. E0503: an LDS store or a load to LDS (warning), or an LDS read (note), may be pending at s_barrier.
-    Each is an error when the same kernel before an edit, `reference`, does not have it between the same two instructions.
+    E0501 (error): a register is read or overwritten while a load, scalar load or atomic may still write it. Where the two stand
+    in different blocks the message names a path; a pair is left out when each of its paths is impossible, and a warning when
+    that was not decided within bounds. It is a warning, too, when VGPR indexing may select the register, and for a flat
+    operation waited for by vmcnt alone, which is enough unless its address lies in LDS. E0503: an LDS store (warning), a load
+    to LDS or an LDS read (note) may be pending at s_barrier. Those notes are no advice: a pipeline leaves the loads of later
+    stages pending, and which stage is read is not known here.
     """
-    events, steps = _compile(kernel.blocks)
-    findings = list(_report(kernel, events, steps, _solve(kernel, events, steps)))
-    if reference is None:
-        return findings
-    before = {_identity(finding) for finding in check_waits(reference)}
-    return [finding if _identity(finding) in before else _as_error(finding) for finding in findings]
+    checked = _Checked(kernel)
+    doubtful = [_pair(f) for f in checked.findings if _is_missing_wait(f) and checked.crosses(f)]
+    if not doubtful:
+        return checked.findings
+    answers = checked.paths.decide(doubtful, PathFeasibility(kernel))
+    found: list[Finding] = []
+    for finding in checked.findings:
+        answer = answers.get(_pair(finding)) if _is_missing_wait(finding) else None
+        if answer is None:
+            found.append(finding)
+        elif answer[0] is not Answer.IMPOSSIBLE:
+            found.append(_on_path(finding, *answer))
+    return found
+
+
+def new_wait_findings(before: Kernel, after: Kernel) -> NewWaitFindings:
+    """What `after` lacks and `before` does not, both being versions of one kernel; each is an error.
+
+    Nothing is left out as impossible here, and notes and warnings count: what was complete at a barrier must still be complete
+    there, though no register says so. A pair that `before` has too is new when it meets on a path on which it did not.
+    """
+    old, new = _Checked(before), _Checked(after)
+    known = {_identity(finding) for finding in old.findings}
+    elsewhere = new.meet_elsewhere([f for f in new.findings if f.code == MISSING_WAIT and _identity(f) in known], old)
+    fresh: list[Finding] = []
+    errors = 0
+    for finding in new.findings:
+        if _identity(finding) not in known or (finding.code == MISSING_WAIT and _pair(finding) in elsewhere):
+            fresh.append(replace(finding, severity=Severity.ERROR))
+        else:
+            errors += finding.severity is Severity.ERROR
+    return NewWaitFindings(tuple(fresh), errors)
+
+
+class _Checked:
+    """One kernel's findings by the data-flow alone, with what it takes to look into them."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        events, steps = compile_steps(kernel.blocks)
+        self.findings = list(_report(kernel, events, steps, _solve(kernel, events, steps)))
+        self.paths = WaitPaths(kernel, events, steps)
+        self._places = {i.uid: (block.label, at) for block in kernel.blocks for at, i in enumerate(block.instructions)}
+        self._is_named = len(self._places) == sum(len(block.instructions) for block in kernel.blocks)
+
+    def crosses(self, finding: Finding) -> bool:
+        """Whether no straight line leads from the operation to the instruction; False where instructions share a uid."""
+        if not self._is_named:
+            return False
+        uid, producer = _pair(finding)
+        (label, at), (other, behind) = self._places[producer], self._places[uid]
+        return label != other or at >= behind
+
+    def meet_elsewhere(self, findings: Sequence[Finding], old: _Checked) -> set[Pair]:
+        """The pairs, of those that both kernels have, that meet here on a path on which they do not meet in `old`."""
+        pairs = [_pair(finding) for finding in findings]
+        if not (self._is_named and old._is_named):
+            return set(pairs)
+        mine, theirs = self.paths.all(pairs), old.paths.all(pairs)
+        return {pair for pair in pairs if not _within(mine[pair], theirs[pair])}
+
+
+def _within(mine: frozenset[Path] | None, theirs: frozenset[Path] | None) -> bool:
+    # With too many paths to list on both sides nothing tells the two kernels apart here.
+    return mine <= theirs if mine is not None and theirs is not None else mine is theirs
+
+
+def _is_missing_wait(finding: Finding) -> bool:
+    return finding.code == MISSING_WAIT and finding.severity is Severity.ERROR
+
+
+def _pair(finding: Finding) -> Pair:
+    return finding.instruction.uid, finding.producer.uid if finding.producer else -1
 
 
 def _identity(finding: Finding) -> tuple[str, int, int]:
-    return finding.code, finding.instruction.uid, finding.producer.uid if finding.producer else -1
+    return finding.code, *_pair(finding)
 
 
-def _as_error(finding: Finding) -> Finding:
-    return Finding(finding.code, finding.message, finding.block, finding.instruction, finding.producer)
+def _on_path(finding: Finding, answer: Answer, path: Path) -> Finding:
+    shown = path if len(path) <= _SHOWN_BLOCKS else (*path[: _SHOWN_BLOCKS // 2], "...", *path[-_SHOWN_BLOCKS // 2 :])
+    if answer is Answer.POSSIBLE:
+        return replace(finding, message=f"{finding.message}, on the path {' -> '.join(shown)}")
+    message = f"{finding.message}, unless every path there is impossible, which was not decided within bounds"
+    return replace(finding, message=message, severity=Severity.WARNING)
 
 
-def _compile(blocks: Iterable[Block]) -> tuple[list[_Event], dict[str, list[_Step]]]:
-    events: list[_Event] = []
-    steps: dict[str, list[_Step]] = {}
-    for block in blocks:
-        indexed = False
-        found: list[_Step] = []
-        for i in block.instructions:
-            found.append(_step(i, effects(i, indexed=indexed), events))
-            if i.mnemonic.startswith("s_set_gpr_idx"):
-                indexed = i.mnemonic != "s_set_gpr_idx_off"
-        steps[block.label] = found
-    return events, steps
-
-
-def _step(i: Instruction, touched: Effects, events: list[_Event]) -> _Step:
-    definition = i.definition
-    if definition is None:
-        return _Step(i, (), (), (), 0, 0, 0)
-    found = effects(i)
-    queues = _queues(definition)
-    started: list[int] = []
-    for queue in queues:
-        event = _event(i, definition, queue, found.reads, found.writes)
-        if event.units or event.barrier:
-            started.append(len(events))
-            events.append(event)
-    sources = definition.implicit_reads
-    for operand, spec in zip(i.operands, definition.operands, strict=True):
-        if isinstance(operand, Register) and spec.role is Role.READ:
-            sources |= operand.range.mask
-    indexed = (touched.reads | touched.writes) & ~(found.reads | found.writes)
-    return _Step(i, tuple(started), queues, _waits(i), found.reads, found.writes, sources, indexed)
-
-
-def _queues(definition: OpcodeDef) -> tuple[_Queue, ...]:
-    counters = definition.counters
-    if Counter.VMCNT in counters and Counter.LGKMCNT in counters:
-        return (_Queue.FLAT_MEMORY, _Queue.FLAT_LDS)
-    queues: list[_Queue] = []
-    if Counter.VMCNT in counters and definition.access is not Access.FENCE:
-        queues.append(_Queue.VECTOR_MEMORY)
-    if Counter.LGKMCNT in counters:
-        in_order = definition.issue is IssueClass.LDS and not definition.mnemonic.startswith("ds_gws")
-        queues.append(_Queue.LDS if in_order else _Queue.SCALAR)
-    if Counter.EXPCNT in counters:
-        queues.append(_Queue.DATA_READ)
-    return tuple(queues)
-
-
-def _event(i: Instruction, definition: OpcodeDef, queue: _Queue, reads: int, writes: int) -> _Event:
-    if queue is _Queue.DATA_READ:
-        return _Event(i, queue, reads, writes_only=True)
-    barrier = ""
-    if queue is _Queue.LDS and definition.space is not None:
-        barrier = "LDS read" if definition.access is Access.LOAD else "LDS store"
-    elif definition.access is Access.LDS_DMA or i.modifier("lds"):
-        barrier = "load to LDS"
-    return _Event(i, queue, writes, barrier=barrier)
-
-
-def _waits(i: Instruction) -> tuple[tuple[Counter, int], ...]:
-    found: list[tuple[Counter, int]] = []
-    for operand in i.operands:
-        if isinstance(operand, WaitCounts):
-            for counter, count in (
-                (Counter.VMCNT, operand.vmcnt),
-                (Counter.LGKMCNT, operand.lgkmcnt),
-                (Counter.EXPCNT, operand.expcnt),
-            ):
-                if count is not None:
-                    found.append((counter, count))
-    return tuple(found)
-
-
-def _advance(state: _State, step: _Step, events: Sequence[_Event]) -> None:
-    """Apply one instruction: age what is pending, start what it starts, drop what its waits or a full counter prove done."""
-    for queue in step.queues:
-        if queue.in_order:
-            for number in [n for n in state if events[n].queue is queue]:
-                state[number] += 1
-                if state[number] >= queue.most:
-                    del state[number]
-    for number in step.events:
-        state[number] = 0
-    for counter, count in step.waits:
-        for number in [n for n in state if events[n].queue.counter is counter]:
-            if count == 0 or (events[number].queue.in_order and state[number] >= count):
-                del state[number]
-
-
-def _solve(kernel: Kernel, events: Sequence[_Event], steps: dict[str, list[_Step]]) -> dict[str, _State]:
+def _solve(kernel: Kernel, events: Sequence[Event], steps: dict[str, list[Step]]) -> dict[str, State]:
     """The state at the entry of each reachable block: what may be pending over any path, with its least count."""
     active = {label: [step for step in block if step.queues or step.waits] for label, block in steps.items()}
     successors = {block.label: block.successors for block in kernel.blocks}
-    entry: dict[str, _State] = {root: {} for root in kernel.roots}
+    entry: dict[str, State] = {root: {} for root in kernel.roots}
     work = list(kernel.roots)
     while work:
         label = work.pop()
         state = dict(entry[label])
         for step in active[label]:
-            _advance(state, step, events)
+            advance(state, step, events)
         for following in successors[label]:
             if following not in entry:
                 entry[following] = dict(state)
@@ -212,7 +153,7 @@ def _solve(kernel: Kernel, events: Sequence[_Event], steps: dict[str, list[_Step
     return entry
 
 
-def _join(target: _State, state: _State) -> bool:
+def _join(target: State, state: State) -> bool:
     changed = False
     for number, count in state.items():
         if number not in target or target[number] > count:
@@ -222,66 +163,61 @@ def _join(target: _State, state: _State) -> bool:
 
 
 def _report(
-    kernel: Kernel, events: Sequence[_Event], steps: dict[str, list[_Step]], entry: dict[str, _State]
+    kernel: Kernel, events: Sequence[Event], steps: dict[str, list[Step]], entry: dict[str, State]
 ) -> Iterable[Finding]:
     for block in kernel.blocks:
         if block.label not in entry:
             continue
         state = dict(entry[block.label])
         protected = _protected(state, events)
+        doubted: set[int] = set()
         for step in steps[block.label]:
             if (step.reads | step.writes | step.indexed) & protected:
-                for number in [n for n in state if _conflict(events[n], step)]:
+                for number in [n for n in state if conflict(events[n], step)]:
+                    if conflict(events[number], step) & step.indexed:
+                        # Only perhaps: a later instruction may yet touch the register for certain.
+                        if number not in doubted:
+                            yield _missing(block, step, events[number], state[number])
+                        doubted.add(number)
+                        continue
                     yield _missing(block, step, events[number], state[number])
                     del state[number]
             if step.instruction.mnemonic == "s_barrier":
                 yield from _at_barrier(block, step.instruction, state, events)
             if step.queues or step.waits:
-                _advance(state, step, events)
+                advance(state, step, events)
                 protected = _protected(state, events)
 
 
-def _protected(state: _State, events: Sequence[_Event]) -> int:
+def _protected(state: State, events: Sequence[Event]) -> int:
     mask = 0
     for number in state:
         mask |= events[number].units
     return mask
 
 
-def _conflict(event: _Event, step: _Step) -> int:
-    """Return the protected units that the step touches.
-
-    Loads of one in-order queue return in order, so a younger one may share a destination, or fill another half of it.
-    """
-    if event.writes_only:
-        return event.units & step.writes
-    if event.queue.in_order and event.queue in step.queues:
-        return event.units & step.sources
-    return event.units & (step.reads | step.writes) or event.units & step.indexed
-
-
-def _missing(block: Block, step: _Step, event: _Event, younger: int) -> Finding:
-    conflict = _conflict(event, step)
-    verb = "reads" if conflict & step.reads else "writes" if conflict & step.writes else "may touch by VGPR indexing"
+def _missing(block: Block, step: Step, event: Event, younger: int) -> Finding:
+    touched = conflict(event, step)
+    verb = "reads" if touched & step.reads else "writes" if touched & step.writes else "may touch by VGPR indexing"
     need = min(younger, event.queue.most - 1) if event.queue.in_order else 0
     message = (
-        f"{step.instruction.mnemonic} {verb} {_names(conflict)} while {event.producer.mnemonic} "
+        f"{step.instruction.mnemonic} {verb} {_names(touched)} while {event.producer.mnemonic} "
         f"(instruction {event.producer.uid}) may be pending: s_waitcnt {event.queue.counter.value}({need}) is missing"
     )
-    is_certain = event.queue is not _Queue.FLAT_LDS and not conflict & step.indexed
+    is_certain = event.queue is not Queue.FLAT_LDS and not touched & step.indexed
     severity = Severity.ERROR if is_certain else Severity.WARNING
     return Finding(MISSING_WAIT, message, block.label, step.instruction, event.producer, severity)
 
 
-def _at_barrier(block: Block, barrier: Instruction, state: _State, events: Sequence[_Event]) -> Iterable[Finding]:
+def _at_barrier(block: Block, barrier: Instruction, state: State, events: Sequence[Event]) -> Iterable[Finding]:
     for number in state:
         event = events[number]
         if event.barrier:
             message = (
                 f"{event.barrier} {event.producer.mnemonic} (instruction {event.producer.uid}) may be pending at s_barrier"
             )
-            severity = Severity.NOTE if event.barrier == "LDS read" else Severity.WARNING
-            yield Finding(UNPUBLISHED, message, block.label, barrier, event.producer, severity)
+            severity = Severity.WARNING if event.barrier == "LDS store" else Severity.NOTE
+            yield Finding(UNPUBLISHED, message, block.label, barrier, event.producer, severity, event.barrier)
 
 
 def _names(mask: int) -> str:

@@ -31,7 +31,7 @@ def test_several_members_are_listed_with_how_to_choose() -> None:
     result = asmevo("info", LIBRARY)
     assert result.returncode == 2
     assert "error[E0153]: the input holds 4 code objects: choose one" in result.stderr
-    assert f"write {LIBRARY}!.hip_fatbin[0]!" in result.stderr
+    assert f"write '{LIBRARY}!.hip_fatbin[0]!" in result.stderr
 
 
 def test_members_as_json() -> None:

@@ -5,56 +5,59 @@ The quick test takes the shipped kernels; the slow one 200 production objects an
 
 import os
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
+from asmevo.diagnostics import Severity
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
 from asmevo.verify.equivalence.kernel import prove_kernel
 from asmevo.verify.judge import static_verdict
+from asmevo.verify.static_definedness import check_definedness
+from asmevo.verify.static_hazards import new_hazard_findings
+from asmevo.verify.static_resources import check_lds
+from asmevo.verify.static_waits import new_wait_findings
 from static_mutants import KINDS, MOVED, NOP_REMOVED, TOO_MUCH_LDS, UNDEFINED, WAIT_DROPPED, WAIT_WEAKENED, mutants
 from support import EXAMPLES, SHIPPED
 
 CORPUS = os.environ.get("ASMEVO_CORPUS")
-OBJECTS, MUTANTS, LARGEST = 200, 5000, 8000
-SHARES = {WAIT_DROPPED: 8, WAIT_WEAKENED: 6, NOP_REMOVED: 4, MOVED: 4, UNDEFINED: 2, TOO_MUCH_LDS: 1}
-"""Mutants taken of each kind for one object, as far as it has them; what one kind lacks is made up by the others."""
+OBJECTS, MUTANTS, LARGEST_BYTES = 200, 5000, 64 * 1024
+SHARES = {WAIT_DROPPED: 9, WAIT_WEAKENED: 7, NOP_REMOVED: 4, MOVED: 2, UNDEFINED: 2, TOO_MUCH_LDS: 1}
+"""Mutants taken of each kind for one object, as far as it has them; dropped waits make up what is lacking."""
 
 
 def is_caught(kernel, mutant):
-    static = static_verdict(kernel, mutant.kernel)
-    if not static.outcome.is_success:
-        return True
-    return mutant.kind == MOVED and not prove_kernel(kernel, mutant.kernel, timeout_s=2.0).outcome.is_success
+    """Whether the check that the kind is about refuses the mutant; for a moved instruction, the proof does not accept it."""
+    if mutant.kind in (WAIT_DROPPED, WAIT_WEAKENED):
+        return bool(new_wait_findings(kernel, mutant.kernel).findings)
+    if mutant.kind == NOP_REMOVED:
+        return bool(new_hazard_findings(kernel, mutant.kernel).findings)
+    if mutant.kind == MOVED:
+        return not prove_kernel(kernel, mutant.kernel, timeout_s=0.3).outcome.is_success
+    check = check_definedness if mutant.kind == UNDEFINED else check_lds
+    return any(finding.severity is Severity.ERROR for finding in check(mutant.kernel))
 
 
-def chosen(kernel, shares, seed, most):
+def chosen(kernel, seed, most, shares=SHARES):
     """Some mutants of each kind, at random."""
-    by_kind = defaultdict(list)
-    for mutant in mutants(kernel):
-        by_kind[mutant.kind].append(mutant)
     pick = random.Random(seed)
-    taken, rest = [], []
-    for kind in KINDS:
-        pick.shuffle(by_kind[kind])
-        taken += by_kind[kind][: shares[kind]]
-        rest += by_kind[kind][shares[kind] :]
-    pick.shuffle(rest)
-    return [*taken, *rest][:most]
+    found = []
+    for kind in (kind for kind in KINDS if kind != WAIT_DROPPED):
+        found += islice(mutants(kernel, kind, pick), shares[kind])
+    return [*found, *islice(mutants(kernel, WAIT_DROPPED, pick), max(most - len(found), 0))]
 
 
 def of_object(item):
     """How many mutants of each kind one object gave, and those that were missed."""
     path, seed, most = item
     kernel = recover(load_file(path))
-    if sum(1 for _ in kernel.instructions()) > LARGEST:
-        return Counter(), []
     made = Counter()
     missed = []
-    for mutant in chosen(kernel, SHARES, seed, most):
+    for mutant in chosen(kernel, seed, most):
         made[mutant.kind] += 1
         if not is_caught(kernel, mutant):
             missed.append((mutant.kind, Path(path).name, mutant.where))
@@ -65,30 +68,28 @@ def of_object(item):
 def test_every_mutant_of_a_shipped_kernel_is_caught(name):
     kernel = recover(load_file(EXAMPLES / "kernels" / f"{name}.co"))
     assert static_verdict(kernel, kernel).outcome.is_success
-    found = chosen(kernel, SHARES, 1, sum(SHARES.values()))
-    assert len(found) >= 3
+    found = chosen(kernel, 1, sum(SHARES.values()), {**SHARES, MOVED: 1})  # refuting one takes seconds in a long kernel
+    assert {MOVED, TOO_MUCH_LDS} <= {mutant.kind for mutant in found}
     assert [(m.kind, m.where) for m in found if not is_caught(kernel, m)] == []
 
 
 def test_the_shipped_kernels_give_mutants_of_every_kind():
     kernels = [recover(load_file(EXAMPLES / "kernels" / f"{name}.co")) for name in SHIPPED]
-    assert {mutant.kind for kernel in kernels for mutant in mutants(kernel)} == set(KINDS)
+    for kind in KINDS:
+        assert any(next(mutants(kernel, kind, random.Random(1)), None) for kernel in kernels), kind
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not CORPUS, reason="ASMEVO_CORPUS does not name a folder of production objects (ROCm/aiter, hsa)")
 def test_mutants_of_production_objects_are_caught():
     assert CORPUS
-    files = sorted(str(path) for path in Path(CORPUS).rglob("*.co"))
+    files = sorted(str(path) for path in Path(CORPUS).rglob("*.co") if path.stat().st_size <= LARGEST_BYTES)
     random.Random(7).shuffle(files)
-    made, missed, objects = Counter(), [], 0
+    made, missed = Counter(), []
     with ProcessPoolExecutor() as pool:
-        for found, lost in pool.map(of_object, [(f, seed, MUTANTS // OBJECTS) for seed, f in enumerate(files[: 2 * OBJECTS])]):
-            if found and objects < OBJECTS:
-                objects += 1
-                made += found
-                missed += lost
-    print(f"{made.total()} mutants of {objects} objects:", dict(made), "missed:", missed)
-    assert objects == min(OBJECTS, len(files))
-    assert made.total() >= MUTANTS or objects < OBJECTS
+        for found, lost in pool.map(of_object, [(f, seed, MUTANTS // OBJECTS) for seed, f in enumerate(files[:OBJECTS])]):
+            made += found
+            missed += lost
+    print(f"{made.total()} mutants:", dict(made), "missed:", missed)
+    assert made.total() >= MUTANTS * 0.9 or len(files) < OBJECTS
     assert len(missed) <= made.total() * 0.005, missed

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from asmevo.backend.timing.machine import Simd, Wave
 from asmevo.backend.timing.trace import block_executions, representative_path
 from asmevo.diagnostics import fail
-from asmevo.ir.analysis.costs import Timed, decode
+from asmevo.ir.analysis.costs import Timed, decoder
 from asmevo.ir.analysis.flow import Flow
 from asmevo.ir.analysis.loops import Loops
 from asmevo.ir.analysis.manager import AnalysisManager
@@ -76,8 +76,17 @@ def estimate(
     manager = AnalysisManager(kernel)
     flow = manager.get(Flow)
     counts = block_executions(kernel, manager.get(Loops), executions)
-    decoded = {block.label: [decode(i, chip, busy) for i in block.instructions] for block in kernel.blocks}
+    decoded = {
+        block.label: [
+            (i.uid, timed) for i, timed in zip(block.instructions, map(decoder(chip, busy), block.instructions), strict=True)
+        ]
+        for block in kernel.blocks
+    }
     return _Estimator(flow, counts, decoded, chip, waves_per_simd).run()
+
+
+_Decoded = dict[str, list[tuple[int, Timed]]]
+"""By block, each instruction's uid and costs."""
 
 
 @dataclass(slots=True)
@@ -96,7 +105,7 @@ class _Tally:
 
 
 class _Estimator:
-    def __init__(self, flow: Flow, counts: dict[str, int], decoded: dict[str, list[Timed]], chip: Chip, waves: int) -> None:
+    def __init__(self, flow: Flow, counts: dict[str, int], decoded: _Decoded, chip: Chip, waves: int) -> None:
         self._flow = flow
         self._counts = counts
         self._decoded = decoded
@@ -153,7 +162,7 @@ def _clock(run: _Run) -> int:
 class _Run:
     """One wave on its way along the path."""
 
-    def __init__(self, wave: Wave, path: list[str], decoded: dict[str, list[Timed]]) -> None:
+    def __init__(self, wave: Wave, path: list[str], decoded: _Decoded) -> None:
         self.wave = wave
         self.done = not path
         self._path = path
@@ -169,12 +178,12 @@ class _Run:
         label = self._path[self._position]
         block = self._decoded[label]
         if self._index < len(block):
-            timed = block[self._index]
+            uid, timed = block[self._index]
             lost: dict[str, int] = {}
             if simd.issue(self.wave, timed, taken=self._takes(timed), lost=lost):
                 self._index += 1
             if lost:
-                self._lost.append((timed.uid, lost))
+                self._lost.append((uid, lost))
         if self._index < len(block):
             return None
         result = (label, self.wave.clock - self._entered, self._lost, label in self._seen)

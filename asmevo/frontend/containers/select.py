@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -56,7 +57,12 @@ def select(members: Sequence[Member], name: str, choice: str | None = None, targ
         fail("E0154", f"no member fits {asked}{why}", Span(name), _listing(members, name))
     what = f"the input holds {len(left)} code objects" + (f" that fit {asked}" if asked else "")
     example = _short(left[0], name)
-    fail("E0153", f"{what}: choose one", Span(name), f"write {name}{SEPARATOR}{example}; the choice is: {_listing(left, name)}")
+    fail(
+        "E0153",
+        f"{what}: choose one",
+        Span(name),
+        f"write {shlex.quote(f'{name}{SEPARATOR}{example}')}; the choice is: {_listing(left, name)}",
+    )
 
 
 def _matching(members: Sequence[Member], name: str, choice: str) -> list[Member]:

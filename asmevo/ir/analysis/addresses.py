@@ -218,6 +218,5 @@ def _address_form(form: Resolved, bits: int) -> AddressForm:
     terms = tuple(Term(s.name, s.kind.value, f, s.divergent) for s, f in kept)
     lanes: tuple[int, ...] | None = None
     if not any(term.per_lane for term in terms):
-        table = [0] * LANES if form.table is None else form.table.tolist()
-        lanes = tuple(int(offset) + const for offset in table)
+        lanes = (const,) * LANES if form.table is None else tuple([int(offset) + const for offset in form.table.tolist()])
     return AddressForm(describe_form(const, kept, form.table), terms, lanes, wraps)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from asmevo.ir.analysis.facts import is_lds_dma
@@ -78,7 +78,8 @@ class Pending:
         A full counter stalls the next event, so in order nothing older than it can hold is outstanding; out of order the
         overflow stays in the last slot.
         """
-        streams = self.streams | stream
+        known = self.streams
+        streams = stream if known is stream or known is Stream.NONE else known | stream
         slots = (units, *self.slots)
         if len(slots) > capacity:
             overflow = 0 if streams in IN_ORDER else slots[capacity]
@@ -122,6 +123,10 @@ class Event:
     wait: WaitCounts | None = None
 
 
+NO_EVENT = Event()
+"""Of instructions that step no counter and wait for none: `event_of` gives this very object."""
+
+
 @dataclass(frozen=True, slots=True)
 class Brackets:
     """Both counters at one point.
@@ -139,12 +144,12 @@ class Brackets:
                 self.vmcnt.after_wait(event.wait.vmcnt, CAPACITY[Counter.VMCNT]),
                 self.lgkmcnt.after_wait(event.wait.lgkmcnt, CAPACITY[Counter.LGKMCNT]),
             )
-        state = self
+        vmcnt, lgkmcnt = self.vmcnt, self.lgkmcnt
         if event.vmcnt is not Stream.NONE:
-            state = replace(state, vmcnt=state.vmcnt.after_event(event.units, event.vmcnt, CAPACITY[Counter.VMCNT]))
+            vmcnt = vmcnt.after_event(event.units, event.vmcnt, CAPACITY[Counter.VMCNT])
         if event.lgkmcnt is not Stream.NONE:
-            state = replace(state, lgkmcnt=state.lgkmcnt.after_event(event.units, event.lgkmcnt, CAPACITY[Counter.LGKMCNT]))
-        return state
+            lgkmcnt = lgkmcnt.after_event(event.units, event.lgkmcnt, CAPACITY[Counter.LGKMCNT])
+        return Brackets(vmcnt, lgkmcnt)
 
     def joined(self, other: Brackets) -> Brackets:
         """What may be outstanding on either of two paths."""
@@ -205,16 +210,16 @@ def _effect_units(definition: OpcodeDef, dma: bool) -> int:
 
 
 def event_of(instruction: Instruction, effect: Effects) -> Event:
-    """The event of an instruction; an empty one when it steps no counter and waits for none."""
+    """The event of an instruction; NO_EVENT when it steps no counter and waits for none."""
     definition = instruction.definition
     if definition is None:
-        return Event()
+        return NO_EVENT
     if definition.issue is IssueClass.WAIT:
         operand = instruction.operands[0] if instruction.operands else None
         return Event(wait=operand if isinstance(operand, WaitCounts) else WaitCounts(0, 0, 0))
     vmcnt, lgkmcnt = _streams(definition)
     if vmcnt is Stream.NONE and lgkmcnt is Stream.NONE:
-        return Event()
+        return NO_EVENT
     dma = is_lds_dma(instruction)
     registers = 0 if dma else effect.writes & ~definition.implicit_writes
     return Event(registers | _effect_units(definition, dma), vmcnt, lgkmcnt)

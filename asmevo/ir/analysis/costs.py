@@ -6,14 +6,15 @@ Owns the step from opcode facts to issue costs, latencies and counter events. It
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Immediate, Instruction, Label, Register, WaitCounts
 from asmevo.ir.isa.chips import Chip
 from asmevo.ir.isa.hazards import Op, Rule, rules_for
 from asmevo.ir.isa.model import Counter, Flag, IssueClass, OpcodeDef, Space
+from asmevo.ir.memo import OfText, by_text
 from asmevo.ir.registers import VECTOR_MASK, RegisterRange
 
 LANES = 64
@@ -93,6 +94,17 @@ def unit_busy_cycles(instruction: Instruction, chip: Chip) -> int:
 
 def decode(instruction: Instruction, chip: Chip, simds: int) -> Timed:
     """The costs of `instruction` when `simds` SIMDs of the compute unit do the same work and share its data paths."""
+    timed = decoder(chip, simds)(instruction)
+    return timed if timed.uid == instruction.uid else replace(timed, uid=instruction.uid)
+
+
+@lru_cache(maxsize=16)
+def decoder(chip: Chip, simds: int) -> OfText[Timed]:
+    """The function that gives an instruction's costs as `decode` does, but with the `uid` of any one of the same text."""
+    return by_text(partial(_decode, chip=chip, simds=simds))
+
+
+def _decode(instruction: Instruction, *, chip: Chip, simds: int) -> Timed:
     slot = chip.slot.value
     effect = effects(instruction)
     definition = instruction.definition

@@ -8,12 +8,12 @@ from __future__ import annotations
 import enum
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from asmevo.ir.effects import Effects
 from asmevo.ir.instruction import Instruction, Register, Symbolic
 from asmevo.ir.isa.hazards import Op, Part, Relation, Rule, operations
 from asmevo.ir.isa.model import Flag, IssueClass, OpcodeDef, Role
+from asmevo.ir.memo import by_text
 from asmevo.ir.registers import EXEC_MASK, EXECZ, M0, VCC_MASK, VCCZ, VECTOR_MASK
 from asmevo.ir.symbols import integer
 
@@ -73,7 +73,7 @@ class HazardFacts:
 
     @classmethod
     def of(cls, instruction: Instruction, effect: Effects) -> HazardFacts:
-        """The facts of one instruction, shared by all kernels that hold it; raw data is in no class."""
+        """The facts of one instruction, shared by all of the same text; raw data is in no class."""
         return _facts(instruction, effect)
 
     @classmethod
@@ -194,7 +194,7 @@ class HazardFacts:
         return 0
 
 
-@lru_cache(maxsize=65536)
+@by_text
 def _facts(instruction: Instruction, effect: Effects) -> HazardFacts:
     return HazardFacts.compute(instruction, effect)
 

@@ -16,6 +16,7 @@ from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.effects import Effects
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Block, Kernel
+from asmevo.ir.memo import by_text
 from asmevo.ir.registers import AGPR_MASK, FLAT_SCRATCH, VECTOR_MASK, VGPR_MASK, RegisterFile
 
 _SGPRS = (1 << FLAT_SCRATCH) - 1
@@ -41,8 +42,7 @@ class Liveness:
     live_in: dict[str, int]
     live_out: dict[str, int]
     _outs: dict[str, Sets]
-    _blocks: dict[str, Block]
-    _effects: dict[str, tuple[Effects, ...]]
+    _steps: dict[str, tuple[_Step, ...]]
     _positions: dict[str, tuple[Sets, ...]] = field(default_factory=dict[str, tuple[Sets, ...]])
 
     @classmethod
@@ -51,7 +51,7 @@ class Liveness:
         del kernel
         flow, table = manager.get(Flow), manager.get(EffectsTable)
         steps = {
-            label: tuple(_Step.of(i, e) for i, e in zip(block.instructions, table.by_block[label], strict=True))
+            label: tuple(_step(i, e) for i, e in zip(block.instructions, table.by_block[label], strict=True))
             for label, block in flow.blocks.items()
         }
         ins: dict[str, Sets] = dict.fromkeys(flow.blocks, (0, 0))
@@ -76,8 +76,7 @@ class Liveness:
             {label: a | b for label, (a, b) in ins.items()},
             {label: a | b for label, (a, b) in outs.items()},
             outs,
-            flow.blocks,
-            table.by_block,
+            steps,
         )
 
     def live_after(self, label: str, index: int) -> int:
@@ -102,11 +101,9 @@ class Liveness:
         if known is None:
             active, inactive = self._outs[label]
             sets: list[Sets] = []
-            for instruction, effect in zip(
-                reversed(self._blocks[label].instructions), reversed(self._effects[label]), strict=True
-            ):
+            for step in reversed(self._steps[label]):
                 sets.append((active, inactive))
-                active, inactive = _Step.of(instruction, effect).before(active, inactive)
+                active, inactive = step.before(active, inactive)
             known = self._positions[label] = tuple(reversed(sets))
         return known
 
@@ -131,17 +128,23 @@ class _Step:
 
     def before(self, active: int, inactive: int) -> Sets:
         change = self.change
-        vector = active & VECTOR_MASK
-        if change is ExecChange.FULL:
-            inactive = vector
-        elif change is ExecChange.NARROW:
-            active |= inactive
-        elif change is ExecChange.WIDEN:
-            inactive |= vector
-        elif change is ExecChange.ANY:
-            active |= inactive
-            inactive |= vector
+        if change is not ExecChange.NONE:
+            vector = active & VECTOR_MASK
+            if change is ExecChange.FULL:
+                inactive = vector
+            elif change is ExecChange.NARROW:
+                active |= inactive
+            elif change is ExecChange.WIDEN:
+                inactive |= vector
+            else:
+                active |= inactive
+                inactive |= vector
         return active & ~self.kills | self.reads, inactive & ~self.kills_inactive | self.reads_inactive
+
+
+@by_text
+def _step(i: Instruction, effect: Effects) -> _Step:
+    return _Step.of(i, effect)
 
 
 def _leaving(block: Block) -> Sets:

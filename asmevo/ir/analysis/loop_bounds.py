@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asmevo.ir.analysis.costs import Port, Timed, decode
+from asmevo.ir.analysis.costs import Port, Timed, decoder
 from asmevo.ir.analysis.flow import Flow
 from asmevo.ir.analysis.loops import Loop, Loops
 from asmevo.ir.analysis.manager import AnalysisManager
@@ -93,9 +93,9 @@ def _bound(flow: Flow, rank: dict[str, int], loop: Loop) -> LoopBound:
     sites: list[Site] = []
     body: list[Timed] = []
     for label in labels:
-        for index, instruction in enumerate(flow.blocks[label].instructions):
-            sites.append((label, index))
-            body.append(decode(instruction, MI300X, 1))
+        instructions = flow.blocks[label].instructions
+        sites += [(label, index) for index in range(len(instructions))]
+        body += map(decoder(MI300X, 1), instructions)
     issue: dict[str, int] = {}
     for timed in body:
         busy = timed.matrix.busy if timed.matrix is not None else max(timed.busy, timed.hold)
@@ -114,9 +114,10 @@ def _recurrence(body: list[Timed]) -> tuple[int, tuple[int, ...]]:
     Runs the body's dataflow for a few rounds and takes the mean growth over the second half, which is
     exact for recurrences of one round.
     """
-    reads = [tuple(units(timed.reads)) for timed in body]
-    sources = [tuple(units(timed.accumulator)) for timed in body]
-    writes = [tuple(units(timed.writes)) for timed in body]
+    first = _first_of_class(body)
+    reads = [tuple(units(timed.reads & first)) for timed in body]
+    sources = [tuple(units(timed.accumulator & first)) for timed in body]
+    writes = [tuple(units(timed.writes & first)) for timed in body]
     ready: dict[int, tuple[int, int, int]] = {}
     """Unit to when it may be read as an accumulator of the same registers, and otherwise, and the event that wrote it."""
     cause: list[int] = []
@@ -152,6 +153,19 @@ def _recurrence(body: list[Timed]) -> tuple[int, tuple[int, ...]]:
     if worst is None or growth[worst] <= 0:
         return 0, ()
     return growth[worst], _cycle(ready[worst][2], cause, len(body))
+
+
+def _first_of_class(body: list[Timed]) -> int:
+    """The lowest unit of each class of units that always stand together, as a unit set: the others fare as it does."""
+    sets_of: dict[int, list[int]] = {}
+    for number, mask in enumerate({mask for timed in body for mask in (timed.reads, timed.accumulator, timed.writes)}):
+        for unit in units(mask):
+            sets_of.setdefault(unit, []).append(number)
+    lowest: dict[tuple[int, ...], int] = {}
+    for unit, sets in sets_of.items():
+        key = tuple(sets)
+        lowest[key] = min(unit, lowest.get(key, unit))
+    return sum(1 << unit for unit in lowest.values())
 
 
 def _cycle(event: int, cause: list[int], size: int) -> tuple[int, ...]:

@@ -56,6 +56,12 @@ class Reader:
     entry: Entry
     _made: dict[tuple[Origin | None, int], Value] = field(default_factory=dict[tuple[Origin | None, int], Value])
     _results: dict[tuple[str, int, int], Symbol] = field(default_factory=dict[tuple[str, int, int], Symbol])
+    _halves: dict[tuple[int, int], tuple[Value, Value]] = field(default_factory=dict[tuple[int, int], tuple[Value, Value]])
+    """By a whole value's identity and the part: the whole, which keeps the identity its own, and the half."""
+    _pairs: dict[tuple[int, int, int], tuple[Content | None, Content | None, Value]] = field(
+        default_factory=dict[tuple[int, int, int], "tuple[Content | None, Content | None, Value]"]
+    )
+    """Likewise by unit and the identities of two contents."""
 
     def start(self) -> State:
         """The state where waves start."""
@@ -78,7 +84,11 @@ class Reader:
         if isinstance(content, Value):
             return content
         if isinstance(content, Half):
-            return self.domain.extract(content.value, 32 * content.part, 32)
+            key = id(content.value), content.part
+            half = self._halves.get(key)
+            if half is None:
+                half = self._halves[key] = (content.value, self.domain.extract(content.value, 32 * content.part, 32))
+            return half[1]
         found = self._made.get((content, unit))
         if found is None:
             found = self._made[content, unit] = self._make(content, unit)
@@ -123,7 +133,14 @@ class Reader:
         low, high = contents.get(unit), contents.get(unit + 1)
         if isinstance(low, Half) and isinstance(high, Half) and low.value is high.value and (low.part, high.part) == (0, 1):
             return low.value
-        return self.domain.concat(self.unit(state, unit + 1), self.unit(state, unit))
+        low = contents.get(DEFAULT) if low is None else low
+        high = contents.get(DEFAULT) if high is None else high
+        key = unit, id(low), id(high)
+        found = self._pairs.get(key)
+        if found is None:
+            value = self.domain.concat(self.unit(state, unit + 1), self.unit(state, unit))
+            found = self._pairs[key] = (low, high, value)
+        return found[2]
 
     def exec_is_full(self, state: State) -> bool:
         """True when EXEC surely has every lane that the launch fills."""

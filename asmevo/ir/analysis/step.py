@@ -14,8 +14,9 @@ from asmevo.ir.analysis.facts import EffectsTable
 from asmevo.ir.analysis.registers import DEFAULT, Content, Half, Origin, Reader, State
 from asmevo.ir.analysis.value import Ballot, Value, constant, of_symbol, same, unknown
 from asmevo.ir.effects import EVERYTHING, SCALAR_FAMILIES, Effects
-from asmevo.ir.instruction import Immediate, Instruction, Register, Symbolic
+from asmevo.ir.instruction import Immediate, Instruction, Operand, Register, Symbolic
 from asmevo.ir.isa.model import Space
+from asmevo.ir.memo import by_text
 from asmevo.ir.registers import EXEC, EXEC_MASK, M0, MODE, SCC, VCC, VECTOR_MASK, VGPR0, RegisterRange, units
 from asmevo.ir.semantics import program_of
 from asmevo.ir.semantics.expr import Domain as Runs
@@ -76,9 +77,11 @@ class Stepper:
             state.contents[DEFAULT] = Origin(label, index, True)
             state.partial = VECTOR_MASK
             return
-        plan = self._plan(i)
         definition = i.definition
         assert definition is not None
+        if not effect.writes and definition.space is None:
+            return
+        plan = self._plan(i)
         vector = definition.family not in SCALAR_FAMILIES
         uncertain = (vector and self.may_skip) or effect.writes & VECTOR_MASK != self.table.printed[label][
             index
@@ -242,6 +245,12 @@ def kernarg_offset(address: Value, reader: Reader) -> int | None:
     return None
 
 
+@by_text
+def _operands_by_name(i: Instruction) -> dict[str, Operand]:
+    specs = i.definition.operands if i.definition is not None else ()
+    return {spec.name: operand for spec, operand in zip(specs, i.operands, strict=False)}
+
+
 class _Leaves:
     """The leaves of one instruction's expressions in one state."""
 
@@ -249,9 +258,7 @@ class _Leaves:
         self.reader = reader
         self.state = state
         self.instruction = instruction
-        definition = instruction.definition
-        specs = definition.operands if definition is not None else ()
-        self._operands = {spec.name: operand for spec, operand in zip(specs, instruction.operands, strict=False)}
+        self._operands = _operands_by_name(instruction)
 
     def register(self, name: str) -> RegisterRange | None:
         """The register range of an operand; None for others."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from asmevo.ir.analysis.brackets import (
     CAPACITY,
     IN_ORDER,
+    NO_EVENT,
     Brackets,
     Event,
     Pending,
@@ -25,9 +26,11 @@ from asmevo.ir.analysis.brackets import (
 from asmevo.ir.analysis.facts import EffectsTable, leaves_unseen
 from asmevo.ir.analysis.flow import Flow
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.instruction import WaitCounts
+from asmevo.ir.effects import Effects
+from asmevo.ir.instruction import Instruction, WaitCounts
 from asmevo.ir.isa.model import Counter
 from asmevo.ir.kernel import Kernel
+from asmevo.ir.memo import by_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,8 @@ class WaitState:
     flow: Flow
     rows: dict[str, list[Row]]
     entries: dict[str, Brackets]
+    _active: dict[str, list[int]]
+    """Positions of the rows that have an event; a wait may be changed, but not into nothing."""
 
     @classmethod
     def compute(cls, kernel: Kernel, manager: AnalysisManager) -> WaitState:
@@ -53,13 +58,11 @@ class WaitState:
         del kernel
         flow, table = manager.get(Flow), manager.get(EffectsTable)
         rows = {
-            label: [
-                Row(event_of(i, e), register_use(i, e), sharing_use(i))
-                for i, e in zip(block.instructions, table.printed[label], strict=True)
-            ]
+            label: [_row(i, e) for i, e in zip(block.instructions, table.printed[label], strict=True)]
             for label, block in flow.blocks.items()
         }
-        state = cls(flow, rows, dict.fromkeys(flow.blocks, Brackets()))
+        active = {label: [at for at, row in enumerate(block) if row.event is not NO_EVENT] for label, block in rows.items()}
+        state = cls(flow, rows, dict.fromkeys(flow.blocks, Brackets()), active)
         state.settle(flow.order)
         return state
 
@@ -79,10 +82,11 @@ class WaitState:
 
     def before(self, label: str, index: int) -> Brackets:
         """The counters just before instruction `index` of the block (its length: at the end)."""
-        state = self.entries[label]
-        for row in self.rows[label][:index]:
-            if row.event != _NO_EVENT:
-                state = state.after(row.event)
+        state, rows = self.entries[label], self.rows[label]
+        for at in self._active[label]:
+            if at >= index:
+                break
+            state = state.after(rows[at].event)
         return state
 
     def walk(self, label: str) -> Iterable[tuple[Row, Brackets]]:
@@ -90,7 +94,7 @@ class WaitState:
         state = self.entries[label]
         for row in self.rows[label]:
             yield row, state
-            if row.event != _NO_EVENT:
+            if row.event is not NO_EVENT:
                 state = state.after(row.event)
 
     def required_before(self, label: str, index: int) -> WaitCounts:
@@ -117,7 +121,9 @@ class WaitState:
         return self.before(label, index).pending_units
 
 
-_NO_EVENT = Event()
+@by_text
+def _row(i: Instruction, effect: Effects) -> Row:
+    return Row(event_of(i, effect), register_use(i, effect), sharing_use(i))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,24 +207,35 @@ class _Walk:
         self, label: str, start: int, alive: tuple[int, ...], newer: int, streams: Stream
     ) -> tuple[tuple[int, ...], int, Stream]:
         rows = self._state.rows[label]
+        watched = self._units(alive)
         for index in range(start, len(rows)):
             if not alive:
                 break
             row = rows[index]
             touched = (row.use.vmcnt if self._vm else row.use.lgkmcnt) | row.sharing
-            relied = tuple(age for age in alive if self._entries[age] & touched)
-            if relied:
+            if touched & watched:
+                relied = tuple(age for age in alive if self._entries[age] & touched)
                 self._rely(relied)
                 alive = tuple(age for age in alive if age not in relied)
+                watched = self._units(alive)
             event = row.event
+            if event is NO_EVENT:
+                continue
             if event.wait is not None:
                 count = event.wait.vmcnt if self._vm else event.wait.lgkmcnt
                 alive = self._after_wait(label, index, count, alive, newer, streams)
+                watched = self._units(alive)
             stream = event.vmcnt if self._vm else event.lgkmcnt
             if stream is not Stream.NONE:
                 newer = min(newer + 1, self._capacity)
                 streams |= stream
         return alive, newer, streams
+
+    def _units(self, alive: tuple[int, ...]) -> int:
+        found = 0
+        for age in alive:
+            found |= self._entries[age]
+        return found
 
     def _after_wait(
         self, label: str, index: int, count: int | None, alive: tuple[int, ...], newer: int, streams: Stream

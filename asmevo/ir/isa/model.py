@@ -20,6 +20,9 @@ class Role(enum.Enum):
 class Family(enum.Enum):
     """The encoding family, as the manual groups opcodes."""
 
+    # Members are single objects: the plain hash is right, and much faster than the hash of a name.
+    __hash__ = object.__hash__
+
     SOP1 = "sop1"
     SOP2 = "sop2"
     SOPK = "sopk"
@@ -78,6 +81,9 @@ class IssueClass(enum.Enum):
 
 class Counter(enum.Enum):
     """A wait counter that an instruction increments."""
+
+    # Members are single objects: the plain hash is right, and much faster than the hash of a name.
+    __hash__ = object.__hash__
 
     VMCNT = "vmcnt"
     LGKMCNT = "lgkmcnt"

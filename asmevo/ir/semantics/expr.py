@@ -16,6 +16,9 @@ from dataclasses import dataclass
 class Op(enum.Enum):
     """Every operation. Comment: (argument widths) -> width; N is any width."""
 
+    # Members are single objects: the plain hash is right, and much faster than the hash of a name.
+    __hash__ = object.__hash__
+
     # Leaves
     CONST = "const"  # attr int
     SRC = "src"  # attr operand name: its value for this lane (scalars broadcast), modifiers already applied

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 
 from asmevo.diagnostics import fail
-from asmevo.ir.instruction import Immediate, Instruction, ModifierValue, Register, Symbolic
+from asmevo.ir.instruction import Immediate, Instruction, Modifier, ModifierValue, Operand, Register, Symbolic
 from asmevo.ir.isa import base_mnemonic
 from asmevo.ir.isa.model import OpcodeDef, OperandSpec, Role
-from asmevo.ir.registers import RegisterFile
+from asmevo.ir.registers import VGPR0
 
 _LEAVES = frozenset({"offset", "offset0", "offset1"})
 _NO_MEANING = frozenset({"sc0", "sc1", "nt", "glc", "slc", "scc"})
@@ -93,35 +94,42 @@ def form_of(i: Instruction, target: str = "gfx942") -> Form | None:
     definition = i.definition
     if definition is None or len(definition.operands) != len(i.operands):
         return None
-    name = base_mnemonic(i.mnemonic)
+    return _form(i.mnemonic, definition, tuple([_kind(operand) for operand in i.operands]), i.modifiers, target)
+
+
+def _kind(operand: Operand) -> int:
+    """Return an operand's kind as a number, which is quicker to compare; `_operand_kind` reads it."""
+    if isinstance(operand, Register):
+        place = operand.range
+        signs = operand.negate << 2 | operand.absolute << 1 | operand.sign_extend
+        return place.count << 4 | (place.unit >= VGPR0) << 3 | signs
+    return operand.negate << 2 | operand.absolute << 1 | 1 if isinstance(operand, Immediate) else 0
+
+
+def _operand_kind(number: int) -> OperandKind:
+    count, negate, absolute, last = number >> 4, bool(number & 4), bool(number & 2), bool(number & 1)
+    if count:
+        return OperandKind("v" if number & 8 else "s", 32 * count, negate, absolute, last)
+    return OperandKind("imm", 0, negate, absolute) if last else OperandKind("none")
+
+
+@lru_cache(maxsize=1 << 15)
+def _form(
+    mnemonic: str, definition: OpcodeDef, numbers: tuple[int, ...], all_modifiers: tuple[Modifier, ...], target: str
+) -> Form:
+    name = base_mnemonic(mnemonic)
     modifiers: list[tuple[str, ModifierValue]] = []
-    for modifier in i.modifiers:
+    for modifier in all_modifiers:
         if modifier.name in _LEAVES:
             # Above this the offset of a swizzle is another operation, not another pattern.
             if name == "ds_swizzle_b32" and isinstance(modifier.value, int) and modifier.value >= _SWIZZLE_MODES:
                 modifiers.append(("rotate", True))
         elif modifier.name not in _NO_MEANING:
             modifiers.append((modifier.name, modifier.value))
-    kinds: list[OperandKind] = []
-    for operand in i.operands:
-        if isinstance(operand, Register):
-            vector = operand.range.file in (RegisterFile.VGPR, RegisterFile.AGPR)
-            kinds.append(
-                OperandKind(
-                    "v" if vector else "s",
-                    32 * operand.range.count,
-                    operand.negate,
-                    operand.absolute,
-                    operand.sign_extend,
-                )
-            )
-        elif isinstance(operand, Immediate):
-            kinds.append(OperandKind("imm", 0, operand.negate, operand.absolute))
-        else:
-            kinds.append(OperandKind("none"))
-    encoding = i.mnemonic[len(name) + 1 :] if i.mnemonic != name else ""
+    kinds = tuple([_operand_kind(number) for number in numbers])
+    encoding = mnemonic[len(name) + 1 :] if mnemonic != name else ""
     chip = target if _depends_on_target(name) else ""
-    return Form(name, encoding, definition, tuple(kinds), tuple(sorted(modifiers, key=lambda item: item[0])), chip)
+    return Form(name, encoding, definition, kinds, tuple(sorted(modifiers, key=lambda item: item[0])), chip)
 
 
 _UNSIGNED_K = ("s_cmpk_eq_u32", "s_cmpk_lg_u32", "s_cmpk_gt_u32", "s_cmpk_ge_u32", "s_cmpk_lt_u32", "s_cmpk_le_u32")
@@ -130,6 +138,7 @@ _INV_2PI = {0x3E22F983: (0x3118, 0x3FC45F306DC9C882)}
 """The inline constant 1/(2 pi): its f32 pattern to the f16 and f64 ones, which are not conversions of it."""
 
 
+@lru_cache(maxsize=4096)
 def _format(mnemonic: str, operand: str) -> str:
     """The type by which a constant of the operand is expanded: the last type in the name, or the source's where it has two."""
     words = mnemonic.split("_")

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.model import Family
+from asmevo.ir.memo import by_text
 from asmevo.ir.semantics import (
     compare,
     control,
@@ -113,5 +114,10 @@ def program_of(i: Instruction, target: str = "gfx942") -> Program | None:
     A pure function of mnemonic, modifiers and operand kinds: instructions that differ only in register numbers, constants and
     offsets give equal programs.
     """
+    return _program(i, target)
+
+
+@by_text
+def _program(i: Instruction, target: str) -> Program | None:
     form = form_of(i, target)
     return None if form is None else program_of_form(form)

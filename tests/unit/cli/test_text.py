@@ -88,3 +88,19 @@ def test_what_does_not_end_and_what_cannot_be_a_name_are_refused(tmp_path: Path)
         result = run(command, "a" * 5000)
         assert result.exit_code == 2, result.stdout
         assert "internal error" not in result.stderr
+
+
+def test_asm_takes_the_target_as_newer_compilers_spell_it(tmp_path: Path) -> None:
+    text, new = tmp_path / "k.s", tmp_path / "new.co"
+    listing = run("disasm", SOFTMAX).stdout
+    old = '"amdgcn-amd-amdhsa--gfx942"'
+    assert old in listing
+    text.write_text(listing.replace(old, '"amdgpu9.42-amd-amdhsa-unknown-gfx942"'))
+    assert run("asm", text, "-o", new).exit_code == 0
+    assert load_file(new).target == "gfx942"
+
+
+def test_a_missing_source_is_named_once(tmp_path: Path) -> None:
+    result = run("asm", "nosuch.s", "-o", tmp_path / "x.co")
+    assert result.exit_code == 2
+    assert "cannot read 'nosuch.s': No such file or directory\n" in result.stderr

@@ -6,7 +6,8 @@ from asmevo.diagnostics import Severity
 from asmevo.frontend.source import parse_source
 from asmevo.verify.path_feasibility import PathFeasibility
 from asmevo.verify.static_waits import MISSING_WAIT, check_waits
-from asmevo.verify.wait_paths import Answer
+from asmevo.verify.wait_paths import Answer, WaitPaths
+from asmevo.verify.wait_steps import compile_steps
 
 GUARDED = """
 top:
@@ -114,3 +115,14 @@ def test_a_bound_on_queries_gives_unknown_and_never_impossible():
 def test_jumps_to_computed_addresses_rule_nothing_out():
     text = GUARDED.format(first=0, second=0, between="s_nop 0") + "s_getpc_b64 s[30:31]\ns_setpc_b64 s[30:31]\n"
     assert [severity for severity, _ in missing(text)] == [Severity.ERROR]
+
+
+def test_the_walk_is_bounded_in_all():
+    kernel = parse_source(GUARDED.format(first=0, second=0, between="s_nop 0"), "t.s")
+    events, steps = compile_steps(kernel.blocks)
+    load = next(i.uid for i in kernel.instructions() if i.mnemonic == "global_load_dword")
+    use = next(i.uid for i in kernel.instructions() if i.mnemonic == "v_mov_b32_e32")
+    feasibility = PathFeasibility(kernel)
+    assert WaitPaths(kernel, events, steps).decide([(use, load)], feasibility)[use, load][0] is Answer.IMPOSSIBLE
+    assert WaitPaths(kernel, events, steps, in_all=1).decide([(use, load)], feasibility)[use, load][0] is Answer.UNKNOWN
+    assert WaitPaths(kernel, events, steps, most=1).all([(use, load)]) == {(use, load): None}

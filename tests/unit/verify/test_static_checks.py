@@ -33,10 +33,11 @@ def test_groups_are_counted_and_errors_come_first():
 @pytest.mark.parametrize(("target", "limit"), [("gfx90a", 65536), ("gfx942", 65536), ("gfx950", 163840)])
 def test_lds_above_the_limit_is_refused(target, limit):
     kernel = recover(load_file(EXAMPLES / "kernels" / "softmax.co"))
-    assert kernel.descriptor is not None
+    descriptor = kernel.descriptor
+    assert descriptor is not None
 
     def of(size):
-        return replace(kernel, target=target, descriptor=replace(kernel.descriptor, group_segment_bytes=size))
+        return replace(kernel, target=target, descriptor=replace(descriptor, group_segment_bytes=size))
 
     assert check_lds(of(limit)) == []
     assert [f.code for f in check_lds(of(limit + 1))] == [LDS_LIMIT]

@@ -139,3 +139,9 @@ def test_a_pair_that_is_known_on_one_path_is_new_on_another():
     lacking, worse = (parse_source(text.format(count), "t.s") for count in (0, 1))
     assert new_wait_findings(lacking, lacking) == NewWaitFindings((), 1)
     assert [f.severity for f in new_wait_findings(lacking, worse).findings] == [Severity.ERROR]
+
+
+def test_a_register_that_an_index_may_select_does_not_hide_a_certain_use():
+    load, indexed = "ds_read_b32 v9, v0\n", "s_set_gpr_idx_on s4, gpr_idx(SRC0)\nv_mov_b32_e32 v1, v2\ns_set_gpr_idx_off\n"
+    assert findings(f"{load}{indexed}v_add_f32_e32 v3, v9, v9") == [("v_add_f32_e32", "ds_read_b32")]
+    assert findings(f"{load}{indexed}{indexed}", Severity.WARNING) == [("v_mov_b32_e32", "ds_read_b32")]

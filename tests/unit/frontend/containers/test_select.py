@@ -37,7 +37,7 @@ def test_several_are_listed_with_how_to_choose() -> None:
     found = refusal("gfx942")
     assert found.code == "E0153"
     assert found.message == "the input holds 2 code objects that fit 'gfx942': choose one"
-    assert "write lib.so!.hip_fatbin[0]!hipv4-amdgcn-amd-amdhsa--gfx942;" in (found.help or "")
+    assert "write 'lib.so!.hip_fatbin[0]!hipv4-amdgcn-amd-amdhsa--gfx942';" in (found.help or "")
     assert ".hip_fatbin[1]!hipv4-amdgcn-amd-amdhsa--gfx942: code object for gfx942" in (found.help or "")
 
 

@@ -36,6 +36,13 @@ def test_a_recurrence_through_two_instructions_adds_up():
     assert found.recurrence == (("again", 0), ("again", 1))
 
 
+def test_a_recurrence_may_go_through_one_register_of_several():
+    pair = "v_lshlrev_b64 v[2:3], 1, v[4:5]\n v_exp_f32_e32 v{0}, v{1}"
+    assert bound(pair.format(5, 3)).recurrence_cycles == bound(pair.format(4, 2)).recurrence_cycles > 4
+    assert bound(pair.format(5, 6)).recurrence_cycles == 4
+    assert bound(pair.format(5, 3)).recurrence == (("again", 0), ("again", 1))
+
+
 MFMA = "v_mfma_f32_32x32x8_f16 a[{0}:{1}], v[0:1], v[2:3], a[{0}:{1}]"
 
 

@@ -1,0 +1,44 @@
+"""A memo for functions of what an instruction says, not of where it stands.
+
+Owns the key and the bound. The reader shares operands and modifiers among lines of equal text, so their identities are a key
+that costs nothing to hash; an entry keeps them alive, so that an identity is never another object's. What is equal but
+not the same object is computed again, which is never wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Protocol, TypeVar
+
+from asmevo.ir.instruction import Instruction
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+_MOST = 1 << 16
+
+
+class OfText(Protocol[T_co]):
+    """A remembered function: of an instruction and whatever else it depends on."""
+
+    def __call__(self, i: Instruction, /, *rest: Hashable) -> T_co:
+        """The value for the instruction; must not be changed by the caller."""
+        ...
+
+
+def by_text(function: Callable[..., T]) -> OfText[T]:
+    """Remember a pure function of an instruction's mnemonic, definition, operands and modifiers, and of further arguments.
+
+    It must not look at the encoding, offset, uid or span. At most 65,536 values are kept; then all are dropped.
+    """
+    known: dict[tuple[Hashable, ...], tuple[T, Instruction]] = {}
+
+    def remembered(i: Instruction, /, *rest: Hashable) -> T:
+        key = (id(i.operands), id(i.modifiers), id(i.definition), i.mnemonic, *rest)
+        found = known.get(key)
+        if found is None:
+            if len(known) >= _MOST:
+                known.clear()
+            found = known[key] = (function(i, *rest), i)
+        return found[0]
+
+    return remembered
