@@ -206,7 +206,10 @@ def _addresses_memory(following: tuple[Instruction, ...], written: int) -> bool:
 
 
 def _is_plain(i: Instruction) -> bool:
-    return i.definition is not None and i.definition.issue in (IssueClass.VALU, IssueClass.SALU) and not i.modifiers
+    """An ordinary instruction that surely does something: v + 0 and the like may stand anywhere."""
+    if i.definition is None or i.definition.issue not in (IssueClass.VALU, IssueClass.SALU) or i.modifiers:
+        return False
+    return not any(isinstance(operand, Immediate) and operand.value in (0, 1) for operand in i.operands)
 
 
 def _undefined(kernel: Kernel, pick: random.Random) -> Iterator[Mutant]:
