@@ -94,9 +94,9 @@ def fail(code: str, message: str, span: Span | None = None, help: str | None = N
 
 
 def _shortened(text: str) -> str:
-    if len(text) > _MAX_MESSAGE:
-        text = f"{text[:_MAX_MESSAGE]}... ({len(text)} characters)"
-    return printable(text)
+    # What is escaped grows up to ten times, so that the limit is one of what is shown.
+    shown = printable(text[: _MAX_MESSAGE + 1])
+    return shown if len(shown) <= _MAX_MESSAGE else f"{shown[:_MAX_MESSAGE]}... ({len(text)} characters)"
 
 
 def _around(source: str, start: int, length: int) -> tuple[str, str, str]:

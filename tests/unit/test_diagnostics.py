@@ -51,3 +51,10 @@ def test_the_caret_stays_under_its_column_behind_escaped_characters():
 def test_a_column_behind_the_end_is_shown_there():
     lines = Diagnostic("E0121", "m", Span("f", 1, 5, 1, source="abc")).render().splitlines()
     assert lines[4] == "  |     ^"
+
+
+def test_what_is_escaped_counts_as_it_is_shown():
+    hostile = "\U0010ffff" * 3000
+    diagnostic = Diagnostic("E0224", hostile, Span(hostile, 1, 1, source=hostile), hostile)
+    assert len(diagnostic.render()) < 16 << 10
+    assert len(diagnostic.concise()) < 8 << 10
