@@ -40,6 +40,22 @@ class _Strings:
         return at
 
 
+LOOP = Function(
+    "loop",
+    (
+        "s_load_dwordx2 s[2:3], s[0:1], 0x0",
+        "s_mov_b32 s4, 8",
+        "s_sub_u32 s4, s4, 1",
+        "s_cmp_lg_u32 s4, 0",
+        "s_cbranch_scc1 65533",
+        "s_waitcnt lgkmcnt(0)",
+        "s_endpgm",
+    ),
+)
+TAIL = Function("tail", ("s_nop 3", "s_endpgm"), extra=3)
+HELPER = Function("helper", ("v_add_u32_e32 v0, v0, v1", "s_setpc_b64 s[30:31]"), is_kernel=False)
+
+
 def make_object(
     functions: Sequence[Function],
     *,

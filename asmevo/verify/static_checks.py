@@ -1,15 +1,10 @@
-"""All checks that need one kernel alone, and a short form of what they find.
+"""All checks that need one kernel alone.
 
-Owns their order and the grouping; each check stands in a module of its own.
+Owns their order; each check stands in a module of its own.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
-
-from asmevo.diagnostics import Severity
 from asmevo.ir.finding import Finding
 from asmevo.ir.kernel import Kernel
 from asmevo.verify.static_definedness import check_definedness
@@ -17,19 +12,6 @@ from asmevo.verify.static_hazards import check_hazards
 from asmevo.verify.static_registers import check_registers
 from asmevo.verify.static_resources import check_lds
 from asmevo.verify.static_waits import check_waits
-
-_ORDER = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
-
-
-@dataclass(frozen=True, slots=True)
-class FindingGroup:
-    """Findings of one code, severity and rule (empty where the code has no rules); the first stands for all."""
-
-    code: str
-    severity: Severity
-    rule: str
-    count: int
-    first: Finding
 
 
 def check_all(kernel: Kernel) -> list[Finding]:
@@ -41,15 +23,3 @@ def check_all(kernel: Kernel) -> list[Finding]:
         *check_definedness(kernel),
         *check_lds(kernel),
     ]
-
-
-def grouped(findings: Iterable[Finding]) -> list[FindingGroup]:
-    """One group for each code, severity and rule: errors first, then the most frequent."""
-    counts: Counter[tuple[str, Severity, str]] = Counter()
-    first: dict[tuple[str, Severity, str], Finding] = {}
-    for finding in findings:
-        key = finding.code, finding.severity, finding.rule
-        counts[key] += 1
-        first.setdefault(key, finding)
-    groups = [FindingGroup(*key, count, first[key]) for key, count in counts.items()]
-    return sorted(groups, key=lambda group: (_ORDER.index(group.severity), -group.count, group.code, group.rule))

@@ -76,18 +76,19 @@ def compile_steps(blocks: Iterable[Block]) -> tuple[list[Event], dict[str, list[
         indexed = False
         found: list[Step] = []
         for i in block.instructions:
-            found.append(_step(i, effects(i, indexed=indexed), events))
+            plain = effects(i)
+            found.append(_step(i, plain, effects(i, indexed=True) if indexed else plain, events))
             if i.mnemonic.startswith("s_set_gpr_idx"):
                 indexed = i.mnemonic != "s_set_gpr_idx_off"
         steps[block.label] = found
     return events, steps
 
 
-def _step(i: Instruction, touched: Effects, events: list[Event]) -> Step:
+def _step(i: Instruction, found: Effects, touched: Effects, events: list[Event]) -> Step:
+    """Return the step of an instruction with the effects `found` as written, and `touched` with VGPR indexing counted in."""
     definition = i.definition
     if definition is None:
         return Step(i, (), (), (), 0, 0, 0)
-    found = effects(i)
     queues = _queues(definition)
     started: list[int] = []
     for queue in queues:

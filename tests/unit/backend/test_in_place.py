@@ -12,27 +12,14 @@ from asmevo.frontend.line import parse_line
 from asmevo.frontend.recover import recover
 from asmevo.ir.instruction import Instruction, WaitCounts
 from asmevo.ir.kernel import Kernel
-from code_objects import Function, make_object
+from code_objects import LOOP, TAIL, make_object
 from support import EXAMPLES, SHIPPED
 
-LOOP = Function(
-    "loop",
-    (
-        "s_load_dwordx2 s[2:3], s[0:1], 0x0",
-        "s_mov_b32 s4, 8",
-        "s_sub_u32 s4, s4, 1",
-        "s_cmp_lg_u32 s4, 0",
-        "s_cbranch_scc1 65533",
-        "s_waitcnt lgkmcnt(0)",
-        "s_endpgm",
-    ),
-    extra=2,
-)
-TAIL = Function("tail", ("s_nop 3", "s_endpgm"), extra=3)
+SLACK_LOOP = replace(LOOP, extra=2)
 
 
 def loop() -> tuple[CodeObject, Kernel]:
-    obj = load(make_object([LOOP, TAIL]), "x.co")
+    obj = load(make_object([SLACK_LOOP, TAIL]), "x.co")
     return obj, recover(obj, "loop")
 
 

@@ -6,8 +6,9 @@ from asmevo.diagnostics import Severity
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
 from asmevo.frontend.source import parse_source
+from asmevo.report.findings import grouped
 from asmevo.verify.judge import Judge, Level
-from asmevo.verify.static_checks import check_all, grouped
+from asmevo.verify.static_checks import check_all
 from asmevo.verify.static_resources import LDS_LIMIT, check_lds
 from asmevo.verify.verdict import Outcome
 from support import EXAMPLES, SHIPPED
@@ -22,12 +23,12 @@ def test_shipped_kernels_have_no_error(name):
 def test_groups_are_counted_and_errors_come_first():
     barrier = "ds_write_b32 v0, v1\nds_read_b32 v2, v0\nds_read_b32 v4, v0\ns_barrier\nv_mov_b32_e32 v3, v2"
     groups = grouped(check_all(parse_source(f"top:\n{barrier}\ns_endpgm\n", "t.s")))
-    assert [(g.code, g.severity, g.rule, g.count) for g in groups] == [
+    assert [(g.code, g.severity, g.rule, len(g.findings)) for g in groups] == [
         ("E0501", Severity.ERROR, "", 1),
         ("E0503", Severity.WARNING, "LDS store", 1),
         ("E0503", Severity.NOTE, "LDS read", 2),
     ]
-    assert groups[2].first.producer is not None
+    assert groups[2].findings[0].producer is not None
 
 
 @pytest.mark.parametrize(("target", "limit"), [("gfx90a", 65536), ("gfx942", 65536), ("gfx950", 163840)])

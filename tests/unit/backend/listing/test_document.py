@@ -15,23 +15,8 @@ from asmevo.backend.listing.regions import regions_of
 from asmevo.diagnostics import DiagnosticError
 from asmevo.frontend.codeobject import CodeObject, load, load_file
 from asmevo.frontend.llvm import assemble_object
-from code_objects import Function, make_object
+from code_objects import HELPER, LOOP, TAIL, Function, make_object
 from support import EXAMPLES
-
-LOOP = Function(
-    "loop",
-    (
-        "s_load_dwordx2 s[2:3], s[0:1], 0x0",
-        "s_mov_b32 s4, 8",
-        "s_sub_u32 s4, s4, 1",
-        "s_cmp_lg_u32 s4, 0",
-        "s_cbranch_scc1 65533",
-        "s_waitcnt lgkmcnt(0)",
-        "s_endpgm",
-    ),
-)
-TAIL = Function("tail", ("s_nop 3", "s_endpgm"), extra=3)
-HELPER = Function("helper", ("v_add_u32_e32 v0, v0, v1", "s_setpc_b64 s[30:31]"), is_kernel=False)
 
 
 def several() -> CodeObject:
