@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -22,6 +22,7 @@ from asmevo.frontend.codeobject import CodeObject, load
 from asmevo.frontend.llvm import AssemblyError, assemble_object, check_target
 from asmevo.frontend.metadata import NT_AMDGPU_METADATA
 from asmevo.frontend.untrusted import assemble_untrusted
+from asmevo.ir.kernel import Kernel
 
 __all__ = ["assemble_like", "assemble_new", "text_roundtrip"]
 
@@ -40,9 +41,12 @@ _PROLOGUE = f"{_BEGIN}: "
 _EPILOGUE = f'\n.text\n{_END}:\n.section {_SIZE_SECTION},"e"\n.quad {_END}-{_BEGIN}\n'
 
 
-def text_roundtrip(obj: CodeObject) -> bytes:
-    """Return what becomes of an object that is printed and, with no edit, assembled against itself: the same bytes."""
-    return assemble_like(obj, print_object(obj, PLAIN), "<listing>")
+def text_roundtrip(obj: CodeObject, recovered: Mapping[str, Kernel] = {}) -> bytes:
+    """Return what becomes of an object that is printed and, with no edit, assembled against itself: the same bytes.
+
+    `recovered`: kernels of this object that the caller has already, by name.
+    """
+    return assemble_like(obj, print_object(obj, PLAIN, recovered), "<listing>")
 
 
 @dataclass(frozen=True, slots=True)

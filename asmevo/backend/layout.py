@@ -101,7 +101,10 @@ def lay_out(kernel: Kernel, start: int) -> Layout:
 
 def branch_label(instruction: Instruction) -> str | None:
     """Return the label that an instruction branches to or calls."""
-    return next((operand.name for operand in instruction.operands if isinstance(operand, Label)), None)
+    for operand in instruction.operands:
+        if isinstance(operand, Label):
+            return operand.name
+    return None
 
 
 def branch_target(offset: int, code: bytes) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from asmevo.backend.build import text_roundtrip
 from asmevo.backend.inputs import load_input
 from asmevo.backend.writer import rebuild
+from asmevo.collector import collector_paused
 from asmevo.diagnostics import DiagnosticError
 from asmevo.frontend.codeobject import CodeObject
 from asmevo.frontend.recover import recover
@@ -51,19 +52,24 @@ class FileResult:
 
 def check_file(path: str, ways: tuple[Way, ...]) -> FileResult:
     """Send one file every way named and compare; what AsmEvo refuses becomes a REFUSED result, never an exception."""
+    with collector_paused():
+        return _check(path, ways)
+
+
+def _check(path: str, ways: tuple[Way, ...]) -> FileResult:
     started = time.process_time()
     kind, kernels, instructions = "", 0, 0
     try:
         obj = load_input(path)
         kind, kernels = f"{obj.target} code object v{obj.abi_version + 2}", len(obj.kernels)
         differences: list[str] = []
-        for entry in obj.kernels:
-            kernel = recover(obj, entry.name)
+        recovered = {entry.name: recover(obj, entry.name) for entry in obj.kernels}
+        for name, kernel in recovered.items():
             instructions += sum(len(block.instructions) for block in kernel.blocks)
             if Way.IR in ways:
-                differences += _compare(obj, rebuild(obj, kernel), f"kernel '{entry.name}' through IR")
+                differences += _compare(obj, rebuild(obj, kernel), f"kernel '{name}' through IR")
         if Way.TEXT in ways:
-            differences += _compare(obj, text_roundtrip(obj), "through text")
+            differences += _compare(obj, text_roundtrip(obj, recovered), "through text")
     except DiagnosticError as error:
         detail = error.diagnostics[0].concise()
         return FileResult(path, Outcome.REFUSED, kind, detail, kernels, instructions, time.process_time() - started)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NoReturn
 
+from asmevo.backend.layout import branch_label
 from asmevo.diagnostics import DiagnosticError, Span, fail
 from asmevo.frontend.codeobject import CodeObject, KernelEntry, load
 from asmevo.frontend.descriptor import encode_descriptor
@@ -67,7 +68,7 @@ def _check_code(new: CodeObject, entry: KernelEntry, kernel: Kernel) -> None:
     # Filler at the end may have become shorter, longer or of another kind.
     left = _without_trailing_filler(kernel)
     position = 0
-    targets: list[tuple[Instruction, int]] = []
+    targets: list[tuple[Instruction, str, int]] = []
     places: dict[str, int] = {}
 
     def skip_filler(stop: int) -> None:
@@ -89,9 +90,9 @@ def _check_code(new: CodeObject, entry: KernelEntry, kernel: Kernel) -> None:
             if not _is_same(instruction, line):
                 where = entry.start + line.offset
                 _wrong(new, f"'{kernel.name}' has '{line.text}' for {instruction.mnemonic} (number {instruction.uid})", where)
-            if any(isinstance(operand, Label) for operand in instruction.operands):
+            if (label := branch_label(instruction)) is not None:
                 (distance,) = struct.unpack_from("<h", line.encoding)
-                targets.append((instruction, entry.start + line.offset + _WORD + _WORD * distance))
+                targets.append((instruction, label, entry.start + line.offset + _WORD + _WORD * distance))
             position += 1
     for line in lines[position:]:
         if line.encoding not in _FILLER and not (line.text or "").startswith("s_nop "):
@@ -99,8 +100,7 @@ def _check_code(new: CodeObject, entry: KernelEntry, kernel: Kernel) -> None:
     roots = {places[label] for label in kernel.roots}
     if entry.entry not in roots:
         _wrong(new, f"'{kernel.name}' does not start at one of its roots", entry.entry)
-    for instruction, target in targets:
-        label = next(operand.name for operand in instruction.operands if isinstance(operand, Label))
+    for instruction, label, target in targets:
         if places.get(label) != target:
             _wrong(new, f"'{kernel.name}': {instruction.mnemonic} does not lead to '{label}'", target)
 
@@ -118,9 +118,9 @@ def _is_filler(instruction: Instruction) -> bool:
 
 def _is_same(instruction: Instruction, line: Decoded) -> bool:
     if instruction.encoding is not None:
-        has_target = any(isinstance(operand, Label) for operand in instruction.operands)
-        skipped = 2 if has_target else 0
-        return line.encoding[skipped:] == instruction.encoding[skipped:]
+        if line.encoding == instruction.encoding:
+            return True
+        return branch_label(instruction) is not None and line.encoding[2:] == instruction.encoding[2:]
     if line.text is None:
         return instruction.mnemonic == ".long"
     read = parse_line(line.text)

@@ -93,14 +93,23 @@ def _in_processes(files: Sequence[str], work: Callable[[str], Result], jobs: int
 
 @contextlib.contextmanager
 def _no_interrupt_for_children() -> Generator[None]:
-    """Processes started here inherit that SIGINT is blocked: while they import, nothing of theirs could ignore it yet."""
+    """Processes started here inherit that SIGINT is blocked: while they import, nothing of theirs could ignore it yet.
+
+    It waits here too, or a child could be left without what it was to be told. Blocking alone does not do that: a thread of
+    some library takes the signal, and Python raises in the main thread.
+    """
     import signal
 
+    came: list[object] = []
+    handler = signal.signal(signal.SIGINT, lambda *_: came.append(None))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, handler)
+    if came:
+        raise KeyboardInterrupt
 
 
 def _size(file: str) -> int:

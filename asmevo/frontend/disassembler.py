@@ -6,9 +6,9 @@ branch operands stay raw simm16, and lowering computes the targets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cache
+from typing import NamedTuple
 
 from asmevo.diagnostics import fail
 from asmevo.frontend.llvm import InstructionDecoder, check_target, library_lock
@@ -22,9 +22,8 @@ _MAX_CRASHES = 64
 Encoded = tuple[bytes, str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """One instruction: byte offset in the text given, its bytes, and its text as LLVM prints it.
+class Decoded(NamedTuple):
+    """One instruction: its byte offset, its bytes, and its text as LLVM prints it.
 
     `text` is None for bytes that are no instruction: one 4-byte word, or the 1 to 3 bytes left at the end.
     """
@@ -42,8 +41,8 @@ def _cache(target: str) -> dict[bytes, Encoded]:
     return {}
 
 
-def disassemble(text: bytes, target: str) -> list[Decoded]:
-    """Decode every instruction of `text`, in order; their encodings joined give `text` again.
+def disassemble(text: bytes, target: str, *, start: int = 0) -> list[Decoded]:
+    """Decode every instruction of `text`, in order; their encodings joined give `text` again. Offsets count from `start`.
 
     Bytes that do not decode become one 4-byte word with text None, and decoding goes on behind it. Code not seen before is
     decoded in a forked child first: what crashes LLVM is data. Raises E0602 for an unknown target, E0601 when there is no
@@ -51,7 +50,7 @@ def disassemble(text: bytes, target: str) -> list[Decoded]:
     """
     known = _cache(target)
     decoder = InstructionDecoder(text, target)
-    return list(_walk(decoder, text, known, 0, _Guard(decoder, text, known)))
+    return _walk(decoder, text, known, 0, _Guard(decoder, text, known), start)
 
 
 def _walk(
@@ -60,8 +59,10 @@ def _walk(
     known: dict[bytes, Encoded],
     offset: int,
     at_unknown: Callable[[int], Encoded | None],
-) -> Iterator[Decoded]:
-    """Yield the instructions from `offset` on. `at_unknown` is asked before LLVM is, and may answer in its place."""
+    start: int = 0,
+) -> list[Decoded]:
+    """Return the instructions from `offset` on. `at_unknown` is asked before LLVM is, and may answer in its place."""
+    result: list[Decoded] = []
     end = len(text)
     while offset < end:
         hit = known.get(text[offset : offset + _WORD]) or known.get(text[offset : offset + _KEY])
@@ -72,8 +73,9 @@ def _walk(
                     known.clear()
                 known[hit[0]] = hit
         encoding, line = hit
-        yield Decoded(offset, encoding, line)
+        result.append(Decoded(start + offset, encoding, line))
         offset += len(encoding)
+    return result
 
 
 def _decode(decoder: InstructionDecoder, text: bytes, offset: int) -> Encoded:
@@ -103,8 +105,7 @@ class _Guard:
 
     def _look_ahead(self, offset: int) -> None:
         def decode_all(report: Callable[[int], None]) -> None:
-            for _ in _walk(self._decoder, self._text, self._known, offset, report):
-                pass
+            _walk(self._decoder, self._text, self._known, offset, report)
 
         with library_lock():
             place = crash_place(decode_all)

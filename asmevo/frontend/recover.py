@@ -6,7 +6,7 @@ Owns choosing the kernel and telling lowering where its waves start. Decoding is
 from __future__ import annotations
 
 from asmevo.frontend.codeobject import CodeObject
-from asmevo.frontend.disassembler import Decoded, disassemble
+from asmevo.frontend.disassembler import disassemble
 from asmevo.frontend.lowering import lower
 from asmevo.ir.kernel import Kernel
 
@@ -20,9 +20,7 @@ def recover(obj: CodeObject, kernel: str | None = None) -> Kernel:
     Raises E0109 when the name is missing or unknown, and what lowering raises.
     """
     entry = obj.kernel(kernel)
-    decoded = [
-        Decoded(entry.start + line.offset, line.encoding, line.text) for line in disassemble(obj.code(entry), obj.target)
-    ]
+    decoded = disassemble(obj.code(entry), obj.target, start=entry.start)
     second = entry.entry + PRELOAD_PROLOGUE_BYTES
     has_prologue = entry.descriptor.preload_dwords > 0 and second < entry.stop
     return lower(

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from asmevo.ir.instruction import Immediate, Instruction, Label, Modifier, Operand, Register, Symbolic, WaitCounts
 from asmevo.ir.kernel import Block, Kernel
+from asmevo.ir.memo import by_text
 from asmevo.ir.registers import RegisterRange
 from asmevo.ir.symbols import swizzle_text
 
@@ -17,6 +18,7 @@ _HEX_MODIFIERS = frozenset(("row_mask", "bank_mask", "dmask", "bitop3"))
 _LIMITS = WaitCounts(63, 7, 15)
 
 
+@by_text
 def print_instruction(instruction: Instruction) -> str:
     """One line as LLVM prints it, without indentation; `.long` for data."""
     text = instruction.mnemonic

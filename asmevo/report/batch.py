@@ -5,15 +5,14 @@ Owns what one file comes to, whatever happens to it; running many and printing i
 
 from __future__ import annotations
 
-import gc
 import time
 import traceback
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from asmevo.backend.inputs import load_input
+from asmevo.collector import collector_paused
 from asmevo.diagnostics import DiagnosticError, Severity, printable
 from asmevo.frontend.codeobject import CodeObject
 from asmevo.frontend.recover import recover
@@ -82,18 +81,6 @@ def report_file(file: str, wanted: Wanted) -> FileReport:
         # One file's fault must not cost the others' results; the command ends with the exit code of a bug.
         return FileReport(file, bug=traceback.format_exc())
     return replace(report, cpu_s=time.process_time() - started)
-
-
-@contextmanager
-def collector_paused() -> Generator[None, None, None]:
-    """Keep Python's cyclic collector from running: it takes a third of an analysis and finds next to nothing in it."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def kernels_of(code_object: CodeObject, name: str | None) -> list[Kernel]:

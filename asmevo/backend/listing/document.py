@@ -5,7 +5,7 @@ Owns the order of its parts and how a line is put together. What the parts say c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from asmevo.backend.listing.code import statements
@@ -49,14 +49,15 @@ class Options:
 PLAIN = Options(comments=False)
 
 
-def print_object(obj: CodeObject, options: Options = Options()) -> str:
+def print_object(obj: CodeObject, options: Options = Options(), recovered: Mapping[str, Kernel] = {}) -> str:
     """The object as assembly text: target, code with labels, data, descriptors, metadata.
 
     Every instruction's text assembles to its bytes; where LLVM's would not, it is `.long` with the text as a comment.
     Descriptors and metadata are directives where these give the bytes back, else data. With `options.kernel` only that kernel's
-    code and descriptor are printed, enough for `build.assemble_like`. Raises E0109 for an unknown kernel.
+    code and descriptor are printed, enough for `build.assemble_like`. `recovered`: kernels of this object that the caller has
+    already, by name. Raises E0109 for an unknown kernel.
     """
-    return "\n".join(_lines(obj, options)) + "\n"
+    return "\n".join(_lines(obj, options, recovered)) + "\n"
 
 
 def target_id(obj: CodeObject) -> str:
@@ -76,7 +77,7 @@ def _features(obj: CodeObject) -> Iterator[tuple[str, str]]:
             yield name, _SIGNS[setting]
 
 
-def _lines(obj: CodeObject, options: Options) -> Iterator[str]:
+def _lines(obj: CodeObject, options: Options, recovered: Mapping[str, Kernel]) -> Iterator[str]:
     chosen = obj.kernel(options.kernel) if options.kernel is not None else None
     if options.comments:
         yield f"; {printable(obj.name)}: {obj.target}, code object version {obj.abi_version + 2}"
@@ -89,7 +90,7 @@ def _lines(obj: CodeObject, options: Options) -> Iterator[str]:
         yield f"{section_label(obj.text)}:"
     for region in regions_of(obj):
         if chosen is None or chosen in region.kernels:
-            yield from _region_lines(obj, region, context.names, options)
+            yield from _region_lines(obj, region, lift(obj, region, recovered), context.names, options)
     if chosen is not None:
         yield from _descriptor_alone(obj, chosen, context)
         return
@@ -119,8 +120,7 @@ def _descriptor_alone(obj: CodeObject, entry: KernelEntry, context: Context) -> 
     yield from descriptor_lines(entry.name, entry.descriptor, obj.target, features(obj)) or ()
 
 
-def _region_lines(obj: CodeObject, region: Region, names: Names, options: Options) -> Iterator[str]:
-    kernel = lift(obj, region)
+def _region_lines(obj: CodeObject, region: Region, kernel: Kernel, names: Names, options: Options) -> Iterator[str]:
     manager = AnalysisManager(kernel)
     instructions = list(kernel.instructions())
     written = iter(zip(instructions, statements(instructions, obj.target), strict=True))

@@ -123,11 +123,15 @@ def is_writable(name: str) -> bool:
     return bool(name) and name.isprintable() and not _OUR_LABELS.fullmatch(name)
 
 
-def lift(obj: CodeObject, region: Region) -> Kernel:
-    """The instructions of a region in blocks. Code whose control flow cannot be followed becomes one frozen block."""
+def lift(obj: CodeObject, region: Region, recovered: Mapping[str, Kernel] = {}) -> Kernel:
+    """The instructions of a region in blocks. Code whose control flow cannot be followed becomes one frozen block.
+
+    `recovered`: kernels of this object that the caller has recovered already, by name.
+    """
     if region.kernels:
+        name = region.kernels[0].name
         try:
-            return recover(obj, region.kernels[0].name)
+            return recovered[name] if name in recovered else recover(obj, name)
         except DiagnosticError:
             # Control that leaves the region, or data in its way: the bytes can still be shown as they are.
             return _straight(obj, region)
@@ -141,7 +145,7 @@ def lift(obj: CodeObject, region: Region) -> Kernel:
 def _decoded(obj: CodeObject, region: Region) -> list[Decoded]:
     first = obj.text.offset + region.start
     code = obj.data[first : first + region.stop - region.start]
-    return [Decoded(region.start + line.offset, line.encoding, line.text) for line in disassemble(code, obj.target)]
+    return disassemble(code, obj.target, start=region.start)
 
 
 def _straight(obj: CodeObject, region: Region) -> Kernel:

@@ -38,7 +38,7 @@ def test_several_kernels(tmp_path: Path) -> None:
 def test_a_difference_is_told_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     file = str(KERNELS / "softmax.co")
     monkeypatch.setattr(library, "rebuild", lambda obj, _: obj.data[:100] + b"\xff" + obj.data[101:])
-    monkeypatch.setattr(library, "text_roundtrip", lambda obj: obj.data[:-1])
+    monkeypatch.setattr(library, "text_roundtrip", lambda obj, _: obj.data[:-1])
     result = check_file(file, ALL)
     assert result.outcome is Outcome.DIFFERENT
     assert "kernel 'softmax' through IR: first difference at 0x64" in result.detail
