@@ -9,6 +9,7 @@ import contextlib
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import TypeVar
 
 from asmevo.diagnostics import fail
@@ -100,8 +101,13 @@ def _no_interrupt_for_children() -> Generator[None]:
     """
     import signal
 
-    came: list[object] = []
-    handler = signal.signal(signal.SIGINT, lambda *_: came.append(None))
+    came = False
+
+    def note(_: int, __: FrameType | None) -> None:
+        nonlocal came
+        came = True
+
+    handler = signal.signal(signal.SIGINT, note)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
