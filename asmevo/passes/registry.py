@@ -12,7 +12,13 @@ from asmevo.diagnostics import Span, fail
 from asmevo.passes.base import KernelPass
 
 ENTRY_POINT_GROUP = "asmevo.passes"
-_SHIPPED = ("waitcnt_relax:WaitcntRelax", "nop_trim:NopTrim", "list_schedule:ListSchedule")
+_SHIPPED = (
+    "waitcnt_relax:WaitcntRelax",
+    "waitcnt_insert:WaitcntInsert",
+    "nop_trim:NopTrim",
+    "dce:Dce",
+    "list_schedule:ListSchedule",
+)
 
 P = TypeVar("P", bound=type[Any])
 

@@ -10,9 +10,12 @@ from asmevo.diagnostics import Severity
 from asmevo.frontend.parser import parse_source
 from asmevo.ir.printer import print_kernel
 from asmevo.ir.verifier import verify_kernel
+from asmevo.passes.dce import Dce
 from asmevo.passes.list_schedule import ListSchedule
 from asmevo.passes.manager import PassManager
 from asmevo.passes.nop_trim import NopTrim
+from asmevo.passes.pipeline import pipeline_text
+from asmevo.passes.waitcnt_insert import WaitcntInsert
 from asmevo.passes.waitcnt_relax import WaitcntRelax
 from asmevo.verify.static_hazards import check_hazards
 from asmevo.verify.static_waits import check_waits
@@ -40,12 +43,14 @@ CHOICES = (
     st.sampled_from(["s_barrier", "s_setprio 1", "s_setprio 0"]),
 )
 lines = st.lists(st.one_of(*CHOICES), min_size=2, max_size=14)
-PASSES = [WaitcntRelax(), NopTrim(), NopTrim(physical=True), ListSchedule(), ListSchedule(bias=0.0)]
+REORDERING = [ListSchedule(), ListSchedule(bias=0.0)]
+FILLING = [WaitcntRelax(), WaitcntInsert(), NopTrim(), NopTrim(physical=True)]
+PASSES = [*FILLING, Dce(), Dce(loads=False), *REORDERING]
 LAVISH = ("s_waitcnt vmcnt(0) expcnt(0) lgkmcnt(0)", "s_nop 15", "s_nop 3")
 
 
 def names(item):
-    return f"{item.name}-{item.physical}" if isinstance(item, NopTrim) else f"{item.name}-{getattr(item, 'bias', '')}"
+    return pipeline_text([item])
 
 
 def careful(body):
@@ -103,7 +108,7 @@ def test_what_one_pass_leaves_the_next_may_use(body):
     assert errors(after) == []
 
 
-@pytest.mark.parametrize("item", PASSES[:3], ids=names)
+@pytest.mark.parametrize("item", [*FILLING, Dce(), Dce(loads=False)], ids=names)
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(body=lines, kept=st.integers(0, 1 << 30))
 def test_a_second_run_changes_nothing_more(item, body, kept):
@@ -128,7 +133,7 @@ def test_unchanged_means_the_same_text(item, body):
     assert result.changed == (print_kernel(result.kernel) != print_kernel(kernel))
 
 
-@pytest.mark.parametrize("item", PASSES[3:], ids=names)
+@pytest.mark.parametrize("item", REORDERING, ids=names)
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(body=lines)
 def test_scheduling_keeps_the_instructions(item, body):
