@@ -15,7 +15,7 @@ def _error(text, origin=None):
 
 
 def test_shipped_passes_are_there():
-    assert list(available_passes())[:3] == ["waitcnt-relax", "nop-trim", "list-schedule"]
+    assert list(available_passes())[:5] == ["waitcnt-relax", "waitcnt-insert", "nop-trim", "dce", "list-schedule"]
 
 
 def test_every_option_has_help_and_a_default_in_range():
