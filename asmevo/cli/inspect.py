@@ -172,13 +172,14 @@ def diff(
         if output is Format.json:
             print(json.dumps(asdict(found), indent=2))
         else:
-            _show_diff(found, output)
+            show_diff(found, output)
         return Exit.DONE if found.is_identical else Exit.NO
 
     raise typer.Exit(guarded(body, show_traceback=traceback))
 
 
-def _show_diff(found: ObjectDiff, output: Format) -> None:
+def show_diff(found: ObjectDiff, output: Format) -> None:
+    """Prints what differs between two objects."""
     if found.is_identical:
         print("identical")
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -152,6 +153,8 @@ def optimize(
     budget_s: Annotated[float | None, typer.Option("--budget-s", "--budget", help="Wall time of the search, seconds.")] = None,
     attempts: Annotated[int | None, typer.Option("--attempts", help="Most proposals tried.")] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Seed of every random choice.")] = None,
+    lineage: Annotated[Path | None, typer.Option("--lineage", help="Folder that keeps every attempt and candidate.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the last run of the lineage like this one.")] = False,
     kernel: KernelName = None,
     output: OutputFormat = Format.full,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
@@ -159,7 +162,9 @@ def optimize(
 ) -> None:
     """Search for a verified and (by the cycle model) faster kernel. Exits with 1 when none was found.
 
-    Example: asmevo optimize k0.co --launch launch.toml -o best.co
+    With --lineage nothing is lost when it is cut off: --resume goes on from the last attempt that ended.
+
+    Example: asmevo optimize k0.co --launch launch.toml -o best.co --lineage runs
     """
 
     def body() -> int:
@@ -167,7 +172,9 @@ def optimize(
         from asmevo.backend.writer import rebuild
         from asmevo.config import resolve
         from asmevo.search.evidence import evidence
+        from asmevo.search.lineage import Lineage
         from asmevo.search.optimise import Budget, optimise
+        from asmevo.search.recording import Asked, recorder_for
         from asmevo.verify.judge import Judge, Level
         from asmevo.verify.launches import load_launches
 
@@ -177,6 +184,8 @@ def optimize(
         launch_path = launch or (_beside(config, settings.launch) if settings.launch else None)
         if launch_path is None:
             fail("E0208", "optimize needs a launch", help="give --launch FILE, or `launch` in the settings file")
+        if resume and lineage is None:
+            fail("E0208", "--resume needs the lineage to go on with", help="give --lineage FOLDER")
         # Before the evidence is named after it: "." has no name.
         check_output(output_file, may_be_stdout=False)
         report_file = output_file.with_name(output_file.name + ".evidence.json") if output_file else None
@@ -185,7 +194,14 @@ def optimize(
         dispatches = load_launches(launch_path, original)
         search = settings.search
         judge = Judge(Level.EMULATE, dispatches, settings.verify.timeout_s, tuple(range(settings.verify.seeds)))
-        with _progress(search.attempts, quiet) as tick:
+        waves = settings.timing.waves_per_simd
+        with contextlib.ExitStack() as open_now:
+            recorder, before = None, None
+            if lineage is not None:
+                store = open_now.enter_context(Lineage.opened(lineage, create=True))
+                asked = Asked(launch_path.read_bytes(), search.seed, search.windows, waves)
+                recorder, before = recorder_for(store, code_object, original, dispatches, asked, resume=resume)
+            tick = open_now.enter_context(_progress(search.attempts, quiet))
             result = optimise(
                 original,
                 dispatches,
@@ -193,8 +209,10 @@ def optimize(
                 budget=Budget(search.budget_s, search.attempts),
                 seed=search.seed,
                 windows=search.windows,
-                waves_per_simd=settings.timing.waves_per_simd,
+                waves_per_simd=waves,
                 progress=tick,
+                recorder=recorder,
+                resume=before,
             )
         report = evidence(result, code_object, search.seed)
         if result.steps and output_file is not None and report_file is not None:

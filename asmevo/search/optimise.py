@@ -14,7 +14,7 @@ from asmevo.backend.timing.model import estimate
 from asmevo.ir.kernel import Kernel
 from asmevo.search.profile import Profile, profile_kernel
 from asmevo.search.proposers import PipelineProposer, Proposal, ReorderProposer
-from asmevo.search.records import Attempt, Optimisation, Status, Step
+from asmevo.search.records import Attempt, Optimisation, Place, Recorder, Resumed, Status, Step
 from asmevo.verify.judge import Judge
 from asmevo.verify.verdict import Outcome
 
@@ -47,17 +47,19 @@ class _Search:
     judge: Judge
     budget: Budget
     progress: Progress | None
+    recorder: Recorder | None
     started: float
     best: Kernel = field(init=False)
     best_cycles: float = field(init=False)
     attempts: list[Attempt] = field(default_factory=list[Attempt])
     steps: list[Step] = field(default_factory=list[Step])
+    place: Place | None = None
     seen: set[int] = field(default_factory=set[int])
 
     def __post_init__(self) -> None:
-        self.best = self.original
-        self.best_cycles = self.profile.estimate.total_cycles
-        self.seen.add(_fingerprint(self.original))
+        self.best = self.steps[-1].kernel if self.steps else self.original
+        self.best_cycles = self.steps_cycles()
+        self.seen |= {_fingerprint(kernel) for kernel in (self.original, *(step.kernel for step in self.steps))}
 
     def spent(self, unrecorded: int = 0) -> bool:
         """Whether the budget is used up, counting candidates that were modelled but not judged yet."""
@@ -68,6 +70,8 @@ class _Search:
     def record(self, proposal: Proposal, status: Status, cycles: float | None = None, reason: str = "") -> Attempt:
         attempt = Attempt(len(self.attempts), proposal.proposer, proposal.description, status, cycles, reason)
         self.attempts.append(attempt)
+        if self.recorder and status is not Status.ACCEPTED:
+            self.recorder.attempted(attempt, self.place)
         if self.progress:
             self.progress(attempt.number + 1, self.profile.estimate.total_cycles, self.best_cycles)
         return attempt
@@ -105,9 +109,11 @@ class _Search:
             status = Status.REFUTED if verdict.outcome is Outcome.REFUTED else Status.UNDECIDED
             self.record(proposal, status, cycles, verdict.reason)
             return False
-        self.best, self.best_cycles = proposal.kernel, cycles
-        attempt = self.record(proposal, Status.ACCEPTED, cycles)
-        self.steps.append(Step(attempt, verdict, proposal.kernel))
+        parent, self.best, self.best_cycles = self.best, proposal.kernel, cycles
+        step = Step(self.record(proposal, Status.ACCEPTED, cycles), verdict, proposal.kernel)
+        if self.recorder:
+            self.recorder.accepted(step, parent, self.place)
+        self.steps.append(step)
         return True
 
 
@@ -121,17 +127,24 @@ def optimise(
     windows: int = 4,
     waves_per_simd: int | None = None,
     progress: Progress | None = None,
+    recorder: Recorder | None = None,
+    resume: Resumed | None = None,
 ) -> Optimisation:
     """The best verified kernel found within the budget, with every attempt's status.
 
+    `recorder` is told of each attempt as it ends; `resume` is what one was told of a search that was cut off, with the same
+    kernel, launches and seed: it goes on from there, and attempts made then count.
     Raises E0504 when the original faults in its own launches. Ctrl-C ends the search and keeps what was accepted.
     """
     started = time.perf_counter()
     profile = profile_kernel(kernel, dispatches, waves_per_simd)
-    search = _Search(kernel, profile, judge, budget or Budget(), progress, started)
+    before = resume or Resumed()
+    attempts, steps = list(before.attempts), list(before.steps)
+    search = _Search(kernel, profile, judge, budget or Budget(), progress, recorder, started, attempts, steps, before.place)
     interrupted = False
     try:
-        _try_pipelines(search)
+        if search.place is None:
+            _try_pipelines(search)
         _climb(search, seed, windows)
     except KeyboardInterrupt:
         interrupted = True
@@ -169,27 +182,30 @@ def _climb(search: _Search, seed: int, windows: int) -> None:
 
     Each faster candidate is judged at once, and when it passes the next region is searched from it.
     """
-    fruitless = 0
-    round_number = 0
-    while not search.spent() and fruitless < PATIENCE:
-        round_number += 1
-        accepted = search.steps[-1].attempt.number if search.steps else -1
-        restart = True
-        tried: set[str] = set()
-        while restart and not search.spent():
-            restart = False
-            profile = search.profile_of_best()
-            # Later rounds look longer: what was easy to find has been found.
-            proposer = ReorderProposer(windows, MOVES * round_number, search.spent)
-            for proposal in proposer.propose(search.best, profile, seed * 1_000_003 + round_number, frozenset(tried)):
-                tried.add(proposal.where)
-                cycles = search.model(proposal)
-                if cycles is not None and search.commit(proposal, cycles):
-                    restart = True
-                    break
-                if search.spent():
-                    return
-        fruitless = 0 if search.steps and search.steps[-1].attempt.number > accepted else fruitless + 1
+    place = search.place or Place(steps=len(search.steps))
+    while not search.spent() and place.fruitless < PATIENCE:
+        if _climb_round(search, seed, windows, place):
+            fruitless = 0 if len(search.steps) > place.steps else place.fruitless + 1
+            place = Place(place.round + 1, fruitless, len(search.steps))
+
+
+def _climb_round(search: _Search, seed: int, windows: int, place: Place) -> bool:
+    """Search each hot region once, from the best as it then is; whether the round ended before the budget did."""
+    restart = True
+    while restart:
+        restart = False
+        # Later rounds look longer: what was easy to find has been found.
+        proposer = ReorderProposer(windows, MOVES * place.round, search.spent)
+        seed_of_round = seed * 1_000_003 + place.round
+        for proposal in proposer.propose(search.best, search.profile_of_best(), seed_of_round, place.tried):
+            place = search.place = replace(place, tried=place.tried | {proposal.where})
+            cycles = search.model(proposal)
+            restart = cycles is not None and search.commit(proposal, cycles)
+            if restart or search.spent():
+                break
+        if search.spent():
+            return False
+    return True
 
 
 def _fingerprint(kernel: Kernel) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import Protocol
 
 from asmevo.ir.kernel import Kernel
 from asmevo.search.profile import Profile
@@ -40,6 +41,43 @@ class Step:
     attempt: Attempt
     verdict: Verdict
     kernel: Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the climb stands, so that it can go on from there.
+
+    Its round from 1 on, rounds without an accepted candidate, steps when the round began, and the places searched in it.
+    """
+
+    round: int = 1
+    fruitless: int = 0
+    steps: int = 0
+    tried: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """What a search that was cut off had done, and where it stood; as it is by default nothing was done."""
+
+    attempts: tuple[Attempt, ...] = ()
+    steps: tuple[Step, ...] = ()
+    place: Place | None = None
+
+
+class Recorder(Protocol):
+    """Is told what a search does as it does it, so that nothing is lost when it is cut off.
+
+    `place` is where the climb stands once the attempt is counted; None while pipelines are tried.
+    """
+
+    def attempted(self, attempt: Attempt, place: Place | None) -> None:
+        """An attempt ended without being accepted."""
+        ...
+
+    def accepted(self, step: Step, parent: Kernel, place: Place | None) -> None:
+        """A candidate made from `parent` was accepted."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
