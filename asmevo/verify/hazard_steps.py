@@ -42,18 +42,20 @@ class Kind(enum.Enum):
 
 
 class HazardStep(NamedTuple):
-    """An instruction as the data-flow sees it. A named tuple, since one is made of every instruction.
+    """An instruction as the data-flow sees it; all of the same text share one. `mnemonic` is its definition's.
 
-    `produces` and `consumes` map rule numbers to unit sets; `produced` and `consumed` are their rule numbers as bit sets.
-    `lifetime` is the most slots that any of its rules asks for, `slots` how many it takes, `passes` how long the matrix unit;
-    `overwrites` are the scalars that the SALU surely overwrites.
+    `produces` and `consumes` map rule numbers to unit sets; `produced` and `consumed` are their rule numbers as bit sets,
+    `gives` and `takes` all register units in them. `lifetime` is the most slots that any of its rules asks for, `slots` how
+    many it takes, `passes` how long the matrix unit; `overwrites` are the scalars that the SALU surely overwrites.
     """
 
-    instruction: Instruction
+    mnemonic: str
     produced: int
     produces: Mapping[int, int]
+    gives: int
     consumed: int
     consumes: Mapping[int, int]
+    takes: int
     lifetime: int
     slots: int
     passes: int
@@ -69,6 +71,16 @@ class _Rules(NamedTuple):
     numbers: tuple[int, ...]
     bits: int
     most: int
+
+
+_NOT_REGISTERS = frozenset({Part.ALL, Part.HWREG, Part.TRAPSTS, Part.VSKIP})
+"""Parts whose unit sets are not of registers."""
+
+
+@lru_cache(maxsize=8)
+def unnamed_rules(target: str) -> int:
+    """Return the numbers, as a bit set, of the rules of `rules_for(target)` that may apply with no register in common."""
+    return sum(1 << n for n, rule in enumerate(rules_for(target)) if not _NOT_REGISTERS.isdisjoint((rule.produced, rule.consumed)))
 
 
 @lru_cache(maxsize=1024)
@@ -93,25 +105,21 @@ def _by_part(table: dict[tuple[Part, bool], list[tuple[int, int]]]) -> tuple[_Ru
     )
 
 
+@by_text
 def hazard_step(i: Instruction, target: str) -> HazardStep:
     """Return an instruction's part in the rules of `rules_for(target)`, which it numbers by position.
 
-    Data (no definition) takes one slot and no part. Instructions of the same text share the work.
+    Data (no definition) takes one slot and no part.
     """
-    return HazardStep(i, *_compiled(i, target)[1:])
-
-
-@by_text
-def _compiled(i: Instruction, target: str) -> HazardStep:
     definition = i.definition
     if definition is None:
-        return HazardStep(i, 0, {}, 0, {}, 0, 1, 0, Kind.OTHER, 0)
+        return HazardStep("", 0, {}, 0, 0, {}, 0, 0, 1, 0, Kind.OTHER, 0)
     modifiers = {modifier.name: modifier.value for modifier in i.modifiers}
     found = operations(definition, i.mnemonic, modifiers)
     passes = definition.passes if definition.issue is IssueClass.MATRIX else 0
     produces: dict[int, int] = {}
     consumes: dict[int, int] = {}
-    lifetime = produced = consumed = 0
+    lifetime = produced = consumed = gives = takes = 0
     units: dict[Part, int] = {}
     producing, consuming = _applicable(found, passes, target)
     for part, _, numbers, bits, most in producing:
@@ -120,6 +128,7 @@ def _compiled(i: Instruction, target: str) -> HazardStep:
             produces.update(dict.fromkeys(numbers, mask))
             produced |= bits
             lifetime = max(lifetime, most)
+            gives |= 0 if part in _NOT_REGISTERS else mask
     for part, is_dpp, numbers, bits, _ in consuming:
         if is_dpp:
             # Only the first source of DPP passes through the lane permutation.
@@ -129,11 +138,15 @@ def _compiled(i: Instruction, target: str) -> HazardStep:
         if mask:
             consumes.update(dict.fromkeys(numbers, mask))
             consumed |= bits
+            takes |= 0 if part in _NOT_REGISTERS else mask
     slots = 1
     if definition.mnemonic == "s_nop" and isinstance(i.operands[0], Immediate):
         slots = (i.operands[0].value & 15) + 1
     overwrites = effects(i).kills & ~VECTOR_MASK if definition.issue is IssueClass.SALU else 0
-    return HazardStep(i, produced, produces, consumed, consumes, lifetime, slots, passes, _kind(definition), overwrites)
+    return HazardStep(
+        definition.mnemonic, produced, produces, gives, consumed, consumes, takes,
+        lifetime, slots, passes, _kind(definition), overwrites,
+    )  # fmt: skip
 
 
 def _kind(definition: OpcodeDef) -> Kind:

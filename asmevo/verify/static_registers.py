@@ -5,10 +5,13 @@ Owns the comparison of register numbers with the descriptor's allocation. Values
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from asmevo.diagnostics import Severity
 from asmevo.ir.finding import Finding
 from asmevo.ir.instruction import Instruction, Register
 from asmevo.ir.kernel import Block, Kernel
+from asmevo.ir.memo import by_text
 from asmevo.ir.registers import VGPR0, RegisterFile
 from asmevo.ir.vector_file import shared_vectors
 
@@ -27,19 +30,24 @@ def check_registers(kernel: Kernel) -> list[Finding]:
     if kernel.descriptor is None:
         return []
     limits = _limits(kernel)
+    first_agpr = kernel.descriptor.accum_offset
+    least = min(first_agpr, limits[RegisterFile.VGPR])
     found: list[Finding] = []
     above: tuple[Block, Instruction, Register] | None = None
     for block in kernel.blocks:
         if block.frozen:
             continue
         for instruction in block.instructions:
+            ends = _ends(instruction)
+            if ends.vgprs <= least and ends.agprs <= limits[RegisterFile.AGPR] and ends.sgprs <= limits[RegisterFile.SGPR]:
+                continue
             register = _beyond(instruction, limits)
             if register is not None:
                 most = limits[register.range.file]
                 message = f"{register.range} is beyond the {most} registers of its kind that the kernel was given"
                 found.append(Finding(BEYOND_ALLOCATION, message, block.label, instruction))
             elif above is None:
-                register = _beyond(instruction, {RegisterFile.VGPR: kernel.descriptor.accum_offset})
+                register = _beyond(instruction, {RegisterFile.VGPR: first_agpr})
                 above = None if register is None else (block, instruction, register)
     return found if above is None else [_by_another_name(kernel, *above), *found]
 
@@ -53,6 +61,24 @@ def _limits(kernel: Kernel) -> dict[RegisterFile, int]:
         RegisterFile.AGPR: max(descriptor.vgpr_count - descriptor.accum_offset, 0),
         RegisterFile.SGPR: granules * _SGPR_GRANULE - _SGPRS_AT_THE_TOP,
     }
+
+
+class _Ends(NamedTuple):
+    """One more than the highest register that an instruction names, by file; 0 where it names none."""
+
+    sgprs: int
+    vgprs: int
+    agprs: int
+
+
+@by_text
+def _ends(instruction: Instruction) -> _Ends:
+    highest = dict.fromkeys(RegisterFile, 0)
+    for operand in instruction.operands:
+        if isinstance(operand, Register):
+            place = operand.range
+            highest[place.file] = max(highest[place.file], place.index + place.count)
+    return _Ends(highest[RegisterFile.SGPR], highest[RegisterFile.VGPR], highest[RegisterFile.AGPR])
 
 
 def _beyond(instruction: Instruction, limits: dict[RegisterFile, int]) -> Register | None:

@@ -13,7 +13,7 @@ from asmevo.ir.analysis.exec_full import ExecChange, exec_change
 from asmevo.ir.analysis.facts import ALL_UNITS, EffectsTable, active_kills, leaves_unseen, reads_any_lane
 from asmevo.ir.analysis.flow import Flow
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.effects import Effects
+from asmevo.ir.effects import Effects, effects
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Block, Kernel
 from asmevo.ir.memo import by_text
@@ -51,7 +51,9 @@ class Liveness:
         del kernel
         flow, table = manager.get(Flow), manager.get(EffectsTable)
         steps = {
-            label: tuple(_step(i, e) for i, e in zip(block.instructions, table.by_block[label], strict=True))
+            label: tuple([_plain_step(i) for i in block.instructions])
+            if table.by_block[label] is table.printed[label]
+            else tuple(map(_Step.of, block.instructions, table.by_block[label]))
             for label, block in flow.blocks.items()
         }
         ins: dict[str, Sets] = dict.fromkeys(flow.blocks, (0, 0))
@@ -81,12 +83,12 @@ class Liveness:
 
     def live_after(self, label: str, index: int) -> int:
         """Units needed after instruction `index` of the block, in any lane. A register outside it is free there."""
-        active, inactive = self._after(label)[index]
+        active, inactive = self.all_after(label)[index]
         return active | inactive
 
     def live_after_in_active_lanes(self, label: str, index: int) -> int:
         """Units needed after the instruction in lanes active there: a plain VALU result outside it is dead."""
-        return self._after(label)[index][0]
+        return self.all_after(label)[index][0]
 
     def live_in_file(self, label: str, index: int, file: RegisterFile) -> int:
         """As `live_after`, of one register file. SPECIAL is EXEC, VCC, M0, SCC, MODE and their kin."""
@@ -96,7 +98,8 @@ class Liveness:
         """Units needed just before instruction `index`."""
         return self.live_in[label] if index == 0 else self.live_after(label, index - 1)
 
-    def _after(self, label: str) -> tuple[Sets, ...]:
+    def all_after(self, label: str) -> tuple[Sets, ...]:
+        """What is needed after each instruction of the block, in active and in inactive lanes."""
         known = self._positions.get(label)
         if known is None:
             active, inactive = self._outs[label]
@@ -143,8 +146,8 @@ class _Step:
 
 
 @by_text
-def _step(i: Instruction, effect: Effects) -> _Step:
-    return _Step.of(i, effect)
+def _plain_step(i: Instruction) -> _Step:
+    return _Step.of(i, effects(i))
 
 
 def _leaving(block: Block) -> Sets:
