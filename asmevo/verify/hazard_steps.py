@@ -80,7 +80,8 @@ _NOT_REGISTERS = frozenset({Part.ALL, Part.HWREG, Part.TRAPSTS, Part.VSKIP})
 @lru_cache(maxsize=8)
 def unnamed_rules(target: str) -> int:
     """Return the numbers, as a bit set, of the rules of `rules_for(target)` that may apply with no register in common."""
-    return sum(1 << n for n, rule in enumerate(rules_for(target)) if not _NOT_REGISTERS.isdisjoint((rule.produced, rule.consumed)))
+    parts = ((rule.produced, rule.consumed) for rule in rules_for(target))
+    return sum(1 << number for number, both in enumerate(parts) if not _NOT_REGISTERS.isdisjoint(both))
 
 
 @lru_cache(maxsize=1024)
@@ -121,9 +122,10 @@ def hazard_step(i: Instruction, target: str) -> HazardStep:
     consumes: dict[int, int] = {}
     lifetime = produced = consumed = gives = takes = 0
     units: dict[Part, int] = {}
+    sources = _sources(i, definition)
     producing, consuming = _applicable(found, passes, target)
     for part, _, numbers, bits, most in producing:
-        mask = units[part] = _part(i, definition, part)
+        mask = units[part] = _part(i, definition, part, sources)
         if mask:
             produces.update(dict.fromkeys(numbers, mask))
             produced |= bits
@@ -134,7 +136,7 @@ def hazard_step(i: Instruction, target: str) -> HazardStep:
             # Only the first source of DPP passes through the lane permutation.
             mask = _registers(i, definition).get("src0", 0) & VECTOR_MASK
         else:
-            mask = units[part] if part in units else _part(i, definition, part)
+            mask = units[part] if part in units else _part(i, definition, part, sources)
         if mask:
             consumes.update(dict.fromkeys(numbers, mask))
             consumed |= bits
@@ -163,8 +165,11 @@ def _registers(i: Instruction, definition: OpcodeDef) -> dict[str, int]:
     }
 
 
-def _part(i: Instruction, definition: OpcodeDef, part: Part) -> int:
-    """The units of a part; all ones for the whole instruction, bits of their own for hardware registers."""
+def _part(i: Instruction, definition: OpcodeDef, part: Part, sources: tuple[int, int]) -> int:
+    """The units of a part; all ones for the whole instruction, bits of their own for hardware registers.
+
+    `sources` is what `_sources` gives.
+    """
     if part is Part.ALL:
         return EVERYTHING
     if part in (Part.HWREG, Part.TRAPSTS, Part.VSKIP):
@@ -173,7 +178,7 @@ def _part(i: Instruction, definition: OpcodeDef, part: Part) -> int:
         return _named(i, definition, part)
     if part in _WRITTEN:
         return effects(i).writes & _WRITTEN[part]
-    return _sources(i, definition, part)
+    return _read(part, *sources)
 
 
 _WRITTEN = {
@@ -185,18 +190,21 @@ _WRITTEN = {
 }
 
 
-def _sources(i: Instruction, definition: OpcodeDef, part: Part) -> int:
+def _sources(i: Instruction, definition: OpcodeDef) -> tuple[int, int]:
     """Source operands, told apart into plain ones and the lane mask or carry; implicit VCC is a mask."""
     plain = mask = 0
-    last = len(definition.operands) - 1
+    carry = len(definition.operands) - 1 if Flag.CARRY_IN in definition.flags else -1
     for number, (operand, spec) in enumerate(zip(i.operands, definition.operands, strict=True)):
         if not isinstance(operand, Register) or spec.role is Role.WRITE:
             continue
-        if number == last and Flag.CARRY_IN in definition.flags:
+        if number == carry:
             mask |= operand.range.mask
         else:
             plain |= operand.range.mask
-    mask |= definition.implicit_reads & VCC_MASK
+    return plain, mask | definition.implicit_reads & VCC_MASK
+
+
+def _read(part: Part, plain: int, mask: int) -> int:
     if part is Part.READS:
         return plain & VECTOR_MASK
     if part is Part.SCALAR_READS:

@@ -109,10 +109,7 @@ class HazardState:
         by_op: dict[Op, list[tuple[int, Rule]]] = {}
         for position, rule in enumerate(rules):
             by_op.setdefault(rule.producer, []).append((position, rule))
-        rows = {
-            label: [HazardFacts.of(i) for i in block.instructions]
-            for label, block in flow.blocks.items()
-        }
+        rows = {label: [HazardFacts.of(i) for i in block.instructions] for label, block in flow.blocks.items()}
         frozen_rules = {op: tuple(found) for op, found in by_op.items()}
         state = cls(flow, rules, rows, dict.fromkeys(flow.roots, _NOTHING), frozen_rules, kernel.target, {})
         state.settle(flow.order)

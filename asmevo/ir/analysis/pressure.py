@@ -52,7 +52,9 @@ class Pressure:
             block = flow.blocks[label]
             if label not in flow.reachable or any(i.definition is None for i in block.instructions):
                 continue
-            for index, (effect, (active, inactive)) in enumerate(zip(table.printed[label], liveness.all_after(label), strict=True)):
+            for index, (effect, (active, inactive)) in enumerate(
+                zip(table.printed[label], liveness.all_after(label), strict=True)
+            ):
                 named |= effect.reads | effect.writes
                 live = active | inactive | effect.writes
                 for file, peak in peaks.items():

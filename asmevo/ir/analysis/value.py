@@ -238,7 +238,11 @@ def make(
         return constant(bits, const)
     if not exact:
         const = signed_remainder(const, bits)
-        terms = tuple((s, r) for s, f in terms if (r := signed_remainder(f, bits)))
+        middle = 1 << (bits - 1)
+        for _, factor in terms:
+            if not (factor and -middle < factor <= middle):
+                terms = tuple((s, r) for s, f in terms if (r := signed_remainder(f, bits)))
+                break
         table = None if table is None else _signed_table(table, bits)
     if not terms:
         if table is None:
@@ -248,7 +252,11 @@ def make(
     bounds = span(const, terms, table)
     if bounds is not None and bounds[0] >= 0 and bounds[1] <= full:
         exact, low, high = True, max(low, bounds[0]), min(high, bounds[1])
-    aligned = min([trailing_zeros(f) + s.trailing_zeros for s, f in terms])
+    aligned = bits
+    divergent = table is not None
+    for symbol, factor in terms:
+        aligned = min(aligned, trailing_zeros(factor) + symbol.trailing_zeros)
+        divergent = divergent or symbol.divergent
     if table is not None:
         aligned = min(aligned, trailing_zeros(facts_of(table).some))
     if aligned:
@@ -260,7 +268,6 @@ def make(
         return constant(bits, ones)
     if low == high:
         return constant(bits, low)
-    divergent = table is not None or any(s.divergent for s, _ in terms)
     return Value(bits, const, terms, table, exact, zeros, ones, max(low, ones), min(high, full & ~zeros), divergent)
 
 

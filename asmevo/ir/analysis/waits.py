@@ -57,10 +57,7 @@ class WaitState:
         """The fixpoint over `kernel`; nothing is outstanding where waves start."""
         del kernel
         flow = manager.get(Flow)
-        rows = {
-            label: [_row(i) for i in block.instructions]
-            for label, block in flow.blocks.items()
-        }
+        rows = {label: [_row(i) for i in block.instructions] for label, block in flow.blocks.items()}
         active = {label: [at for at, row in enumerate(block) if row.event is not NO_EVENT] for label, block in rows.items()}
         state = cls(flow, rows, dict.fromkeys(flow.blocks, Brackets()), active)
         state.settle(flow.order)
