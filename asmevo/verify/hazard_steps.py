@@ -84,16 +84,28 @@ def unnamed_rules(target: str) -> int:
     return sum(1 << number for number, both in enumerate(parts) if not _NOT_REGISTERS.isdisjoint(both))
 
 
+_SCALAR_WRITES = frozenset({Part.SCALAR_WRITES, Part.EXEC_WRITES, Part.M0_WRITES, Part.VCC_OR_EXEC_WRITES})
+_SCALAR_SOURCES = frozenset(
+    {
+        *(Part.SCALAR_READS, Part.EXEC_CONSTANT, Part.CONSTANTS, Part.VCC_CONSTANT, Part.MASK, Part.ZERO_FLAGS),
+        Part.LANE_SELECT,
+    }
+)
+
+
 @lru_cache(maxsize=1024)
-def _applicable(found: frozenset[Op], passes: int, target: str) -> tuple[tuple[_Rules, ...], tuple[_Rules, ...]]:
+def _applicable(
+    found: frozenset[Op], passes: int, target: str, writes_scalars: bool, reads_scalars: bool
+) -> tuple[tuple[_Rules, ...], tuple[_Rules, ...]]:
     """Return the rules that a class of instructions may fall under: as producer, and as consumer."""
+    empty = (frozenset() if writes_scalars else _SCALAR_WRITES) | (frozenset() if reads_scalars else _SCALAR_SOURCES)
     producing: dict[tuple[Part, bool], list[tuple[int, int]]] = {}
     consuming: dict[tuple[Part, bool], list[tuple[int, int]]] = {}
     for number, rule in enumerate(rules_for(target)):
         most = max(rule.documented.at(passes), rule.llvm.at(passes))
-        if rule.producer in found and most > 0:
+        if rule.producer in found and most > 0 and rule.produced not in empty:
             producing.setdefault((rule.produced, False), []).append((number, most))
-        if rule.consumer in found:
+        if rule.consumer in found and rule.consumed not in empty:
             is_dpp = rule.consumer is Op.DPP and rule.consumed is Part.READS
             consuming.setdefault((rule.consumed, is_dpp), []).append((number, most))
     return _by_part(producing), _by_part(consuming)
@@ -123,9 +135,11 @@ def hazard_step(i: Instruction, target: str) -> HazardStep:
     lifetime = produced = consumed = gives = takes = 0
     units: dict[Part, int] = {}
     sources = _sources(i, definition)
-    producing, consuming = _applicable(found, passes, target)
+    touched = effects(i)
+    writes_scalars, reads_scalars = bool(touched.writes & ~VECTOR_MASK), bool((sources[0] | sources[1]) & ~VECTOR_MASK)
+    producing, consuming = _applicable(found, passes, target, writes_scalars, reads_scalars)
     for part, _, numbers, bits, most in producing:
-        mask = units[part] = _part(i, definition, part, sources)
+        mask = units[part] = _part(i, definition, part, sources, touched.writes)
         if mask:
             produces.update(dict.fromkeys(numbers, mask))
             produced |= bits
@@ -136,7 +150,7 @@ def hazard_step(i: Instruction, target: str) -> HazardStep:
             # Only the first source of DPP passes through the lane permutation.
             mask = _registers(i, definition).get("src0", 0) & VECTOR_MASK
         else:
-            mask = units[part] if part in units else _part(i, definition, part, sources)
+            mask = units[part] if part in units else _part(i, definition, part, sources, touched.writes)
         if mask:
             consumes.update(dict.fromkeys(numbers, mask))
             consumed |= bits
@@ -144,7 +158,7 @@ def hazard_step(i: Instruction, target: str) -> HazardStep:
     slots = 1
     if definition.mnemonic == "s_nop" and isinstance(i.operands[0], Immediate):
         slots = (i.operands[0].value & 15) + 1
-    overwrites = effects(i).kills & ~VECTOR_MASK if definition.issue is IssueClass.SALU else 0
+    overwrites = touched.kills & ~VECTOR_MASK if definition.issue is IssueClass.SALU else 0
     return HazardStep(
         definition.mnemonic, produced, produces, gives, consumed, consumes, takes,
         lifetime, slots, passes, _kind(definition), overwrites,
@@ -165,10 +179,10 @@ def _registers(i: Instruction, definition: OpcodeDef) -> dict[str, int]:
     }
 
 
-def _part(i: Instruction, definition: OpcodeDef, part: Part, sources: tuple[int, int]) -> int:
+def _part(i: Instruction, definition: OpcodeDef, part: Part, sources: tuple[int, int], writes: int) -> int:
     """The units of a part; all ones for the whole instruction, bits of their own for hardware registers.
 
-    `sources` is what `_sources` gives.
+    `sources` is what `_sources` gives, `writes` all units written.
     """
     if part is Part.ALL:
         return EVERYTHING
@@ -177,7 +191,7 @@ def _part(i: Instruction, definition: OpcodeDef, part: Part, sources: tuple[int,
     if part in (Part.SRC_C, Part.SRC_AB, Part.DATA, Part.DATA_WITHOUT_SOFFSET, Part.LANE_SELECT):
         return _named(i, definition, part)
     if part in _WRITTEN:
-        return effects(i).writes & _WRITTEN[part]
+        return writes & _WRITTEN[part]
     return _read(part, *sources)
 
 

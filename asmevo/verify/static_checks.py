@@ -20,10 +20,11 @@ def check_all(kernel: Kernel, analyses: AnalysisManager | None = None) -> list[F
 
     `analyses` are the kernel's, where some are known already.
     """
+    analyses = analyses or AnalysisManager(kernel)
     return [
         *check_waits(kernel, analyses),
         *check_hazards(kernel),
-        *check_registers(kernel),
+        *check_registers(kernel, analyses),
         *check_definedness(kernel),
         *check_lds(kernel),
     ]

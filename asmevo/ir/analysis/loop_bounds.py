@@ -209,17 +209,20 @@ def _cycle(event: int, cause: list[int], size: int) -> tuple[int, ...]:
 def _chains(body: list[Timed]) -> MatrixChains:
     length: dict[int, tuple[int, int]] = {}
     longest = (0, 0)
-    count = busy = 0
+    count = busy = results = 0
     for timed in body:
         if timed.port is not Port.MATRIX or timed.matrix is None:
-            for unit in units(timed.writes):
-                length.pop(unit, None)
+            if timed.writes & results:
+                for unit in units(timed.writes & results):
+                    length.pop(unit, None)
+                results &= ~timed.writes
             continue
         count += 1
         busy += timed.matrix.busy
         before = max((length.get(unit, (0, 0)) for unit in units(timed.accumulator)), default=(0, 0))
         mine = (before[0] + 1, before[1] + timed.matrix.same_accumulator)
         longest = max(longest, mine)
+        results |= timed.writes
         for unit in units(timed.writes):
             length[unit] = mine
     return MatrixChains(count, longest[0], longest[1], busy)

@@ -48,6 +48,7 @@ class Pressure:
         del kernel
         peaks = {VGPR_MASK: Peak(), AGPR_MASK: Peak(), SGPR_MASK: Peak()}
         named = 0
+        seen = -1
         for label in flow.order:
             block = flow.blocks[label]
             if label not in flow.reachable or any(i.definition is None for i in block.instructions):
@@ -57,6 +58,9 @@ class Pressure:
             ):
                 named |= effect.reads | effect.writes
                 live = active | inactive | effect.writes
+                if live == seen:
+                    continue
+                seen = live
                 for file, peak in peaks.items():
                     count = (live & file).bit_count()
                     if count > peak.count:

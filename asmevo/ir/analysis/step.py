@@ -6,6 +6,7 @@ lanes share. What no program tells becomes a symbol of the instruction.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -60,6 +61,7 @@ class Plan(NamedTuple):
 
     memory: MemoryOp | None
     writes: tuple[PlannedWrite, ...]
+    operands: Mapping[str, Operand]
 
 
 @dataclass(slots=True)
@@ -99,7 +101,7 @@ class Stepper:
         )
         results: dict[int, Content] = {}
         if plan is not _NO_PLAN:
-            leaves = _Leaves(self.reader, state, i)
+            leaves = _Leaves(self.reader, state, i, plan.operands)
             run = Evaluation(self.reader.domain, leaves)
             if plan.memory is not None:
                 self._memory(state, leaves, run, plan.memory, (label, index), results)
@@ -216,7 +218,7 @@ class Stepper:
         return False
 
 
-_NO_PLAN = Plan(None, ())
+_NO_PLAN = Plan(None, (), {})
 
 
 @by_text
@@ -233,7 +235,7 @@ def _plan(i: Instruction) -> Plan:
             writes.append(PlannedWrite(place, write.value, write.enable, program.domain))
         elif isinstance(operand, Register):
             writes.append(PlannedWrite(operand.range, write.value, write.enable, program.domain))
-    return Plan(program.memory, tuple(writes)) if writes or program.memory is not None else _NO_PLAN
+    return Plan(program.memory, tuple(writes), operands) if writes or program.memory is not None else _NO_PLAN
 
 
 def _evaluable(program: Program) -> tuple[Write, ...]:
@@ -280,7 +282,6 @@ def kernarg_offset(address: Value, reader: Reader) -> int | None:
     return None
 
 
-@by_text
 def _operands_by_name(i: Instruction) -> dict[str, Operand]:
     specs = i.definition.operands if i.definition is not None else ()
     return {spec.name: operand for spec, operand in zip(specs, i.operands, strict=False)}
@@ -294,11 +295,11 @@ def _constant(i: Instruction, name: str, bits: int) -> Value:
 class _Leaves:
     """The leaves of one instruction's expressions in one state."""
 
-    def __init__(self, reader: Reader, state: State, instruction: Instruction) -> None:
+    def __init__(self, reader: Reader, state: State, instruction: Instruction, operands: Mapping[str, Operand]) -> None:
         self.reader = reader
         self.state = state
         self.instruction = instruction
-        self._operands = _operands_by_name(instruction)
+        self._operands = operands
 
     def register(self, name: str) -> RegisterRange | None:
         """The register range of an operand; None for others."""
