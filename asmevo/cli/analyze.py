@@ -137,7 +137,7 @@ def _reports(paths: Sequence[Path], wanted: Wanted, jobs: int | None, quiet: boo
 
     if len(paths) == 1 and (str(paths[0]) == "-" or paths[0].suffix == ".s"):
         return [report_kernels(_name(paths[0]), _kernels(paths[0], wanted.kernel), wanted)]
-    return run_over(files_of(paths), partial(report_file, wanted=wanted), title="analyze", jobs=jobs, quiet=quiet)
+    return run_over(files_of(paths), partial(report_file, wanted=wanted, of_many=True), title="analyze", jobs=jobs, quiet=quiet)
 
 
 def _name(path: Path) -> str:

@@ -7,6 +7,7 @@ needed in lanes that are not. A write ends a life in active lanes only; an EXEC 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from asmevo.ir.analysis.exec_full import ExecChange, exec_change
@@ -56,6 +57,7 @@ class Liveness:
             else tuple(map(_Step.of, block.instructions, table.by_block[label]))
             for label, block in flow.blocks.items()
         }
+        wholes = {label: _whole(block) for label, block in steps.items()}
         ins: dict[str, Sets] = dict.fromkeys(flow.blocks, (0, 0))
         outs: dict[str, Sets] = {label: _leaving(block) for label, block in flow.blocks.items()}
         pending = list(flow.order)
@@ -67,8 +69,12 @@ class Liveness:
             for successor in flow.successors[label]:
                 active, inactive = active | ins[successor][0], inactive | ins[successor][1]
             outs[label] = (active, inactive)
-            for step in reversed(steps[label]):
-                active, inactive = step.before(active, inactive)
+            whole = wholes[label]
+            if whole is not None:
+                active, inactive = whole.before(active, inactive)
+            else:
+                for step in reversed(steps[label]):
+                    active, inactive = step.before(active, inactive)
             if (active, inactive) != ins[label]:
                 ins[label] = (active, inactive)
                 fresh = [source for source in flow.predecessors[label] if source not in queued]
@@ -106,17 +112,22 @@ class Liveness:
             sets: list[Sets] = []
             for step in reversed(self._steps[label]):
                 sets.append((active, inactive))
-                active, inactive = step.before(active, inactive)
+                if step.change is ExecChange.NONE:
+                    active, inactive = active & step.keeps | step.reads, inactive & step.keeps_inactive | step.reads_inactive
+                else:
+                    active, inactive = step.before(active, inactive)
             known = self._positions[label] = tuple(reversed(sets))
         return known
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
+    """What an instruction, or a run of them, needs, and what it does not end the life of."""
+
     reads: int
     reads_inactive: int
-    kills: int
-    kills_inactive: int
+    keeps: int
+    keeps_inactive: int
     change: ExecChange
 
     @classmethod
@@ -124,8 +135,8 @@ class _Step:
         return cls(
             effect.reads,
             effect.reads & VECTOR_MASK if reads_any_lane(instruction) else 0,
-            active_kills(effect),
-            effect.kills & VECTOR_MASK,
+            ~active_kills(effect),
+            ~(effect.kills & VECTOR_MASK),
             exec_change(instruction, effect),
         )
 
@@ -142,7 +153,20 @@ class _Step:
             else:
                 active |= inactive
                 inactive |= vector
-        return active & ~self.kills | self.reads, inactive & ~self.kills_inactive | self.reads_inactive
+        return active & self.keeps | self.reads, inactive & self.keeps_inactive | self.reads_inactive
+
+
+def _whole(steps: Sequence[_Step]) -> _Step | None:
+    """A block as one step; None when EXEC changes in it."""
+    reads, reads_inactive, keeps, keeps_inactive = 0, 0, -1, -1
+    for step in reversed(steps):
+        if step.change is not ExecChange.NONE:
+            return None
+        reads = reads & step.keeps | step.reads
+        reads_inactive = reads_inactive & step.keeps_inactive | step.reads_inactive
+        keeps &= step.keeps
+        keeps_inactive &= step.keeps_inactive
+    return _Step(reads, reads_inactive, keeps, keeps_inactive, ExecChange.NONE)
 
 
 @by_text

@@ -201,10 +201,13 @@ def span(const: int, terms: Terms, table: Table | None) -> tuple[int, int] | Non
     """The least and greatest integer that a form can be; None when a symbol has no bounds."""
     low = high = const
     for symbol, factor in terms:
-        if symbol.low is None or symbol.high is None:
+        least, most = symbol.low, symbol.high
+        if least is None or most is None:
             return None
-        first, second = factor * symbol.low, factor * symbol.high
-        low, high = low + min(first, second), high + max(first, second)
+        if factor < 0:
+            least, most = most, least
+        low += factor * least
+        high += factor * most
     if table is not None:
         facts = facts_of(table)
         low, high = low + facts.low, high + facts.high
@@ -251,16 +254,19 @@ def make(
     high = full if high is None else min(high, full)
     bounds = span(const, terms, table)
     if bounds is not None and bounds[0] >= 0 and bounds[1] <= full:
-        exact, low, high = True, max(low, bounds[0]), min(high, bounds[1])
-    aligned = bits
+        exact = True
+        if bounds[0] > low:
+            low = bounds[0]
+        if bounds[1] < high:
+            high = bounds[1]
+    # Bits below the lowest that any part can change: those are the constant's.
+    moving = 0 if table is None else facts_of(table).some
     divergent = table is not None
     for symbol, factor in terms:
-        aligned = min(aligned, trailing_zeros(factor) + symbol.trailing_zeros)
+        moving |= factor << symbol.trailing_zeros
         divergent = divergent or symbol.divergent
-    if table is not None:
-        aligned = min(aligned, trailing_zeros(facts_of(table).some))
-    if aligned:
-        known = min((1 << aligned) - 1, full)
+    known = ((moving & -moving) - 1) & full if moving else full
+    if known:
         ones |= const & known
         zeros |= ~const & known
     zeros |= full ^ ((1 << high.bit_length()) - 1)
@@ -268,7 +274,11 @@ def make(
         return constant(bits, ones)
     if low == high:
         return constant(bits, low)
-    return Value(bits, const, terms, table, exact, zeros, ones, max(low, ones), min(high, full & ~zeros), divergent)
+    if ones > low:
+        low = ones
+    if full & ~zeros < high:
+        high = full & ~zeros
+    return Value(bits, const, terms, table, exact, zeros, ones, low, high, divergent)
 
 
 def concrete(bits: int, table: Table) -> Value:
