@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from asmevo.backend.inputs import load_input
-from asmevo.collector import collector_paused
+from asmevo.collector import collector_off, collector_paused
 from asmevo.diagnostics import DiagnosticError, Severity, printable
 from asmevo.frontend.codeobject import CodeObject
 from asmevo.frontend.recover import recover
@@ -21,9 +21,6 @@ from asmevo.report.findings import concise_line, counts, finding_data, full_line
 from asmevo.report.sarif import sarif_result
 from asmevo.report.subject import LEVELS, Subject
 from asmevo.report.views.registry import VIEWS
-
-_MUCH_KEPT = 1 << 20
-"""Objects made since the last collection and not dropped: what some 30 kernels leave to be remembered."""
 
 _LINES = 24
 """Lines of a view's table that are printed without `every`."""
@@ -75,14 +72,11 @@ class FileReport:
 def report_file(file: str, wanted: Wanted, *, of_many: bool = False) -> FileReport:
     """Return the report of a code object, or FILE!MEMBER; never raises for what the file holds.
 
-    `of_many`: the process does nothing but this, file after file. Python's cyclic collector then stays off between files too,
-    and runs only when much has been kept.
+    `of_many`: the process does nothing but this, file after file; see `collector_off`.
     """
     started = time.process_time()
     if of_many:
-        gc.disable()
-        if gc.get_count()[0] > _MUCH_KEPT:
-            gc.collect()
+        collector_off()
     try:
         with collector_paused():
             report = report_kernels(file, kernels_of(load_input(file), wanted.kernel), wanted)

@@ -98,7 +98,11 @@ def _applicable(
     found: frozenset[Op], passes: int, target: str, writes_scalars: bool, reads_scalars: bool
 ) -> tuple[tuple[_Rules, ...], tuple[_Rules, ...]]:
     """Return the rules that a class of instructions may fall under: as producer, and as consumer."""
-    empty = (frozenset() if writes_scalars else _SCALAR_WRITES) | (frozenset() if reads_scalars else _SCALAR_SOURCES)
+    empty = set[Part]()
+    if not writes_scalars:
+        empty |= _SCALAR_WRITES
+    if not reads_scalars:
+        empty |= _SCALAR_SOURCES
     producing: dict[tuple[Part, bool], list[tuple[int, int]]] = {}
     consuming: dict[tuple[Part, bool], list[tuple[int, int]]] = {}
     for number, rule in enumerate(rules_for(target)):
