@@ -18,7 +18,10 @@ _FUNCTIONS_OF_ARGUMENTS = frozenset(
         *("extract", "concat", "sext"),
     }
 )
-"""Operations that z3 is told the meaning of; all others are the same unknown function wherever they stand."""
+"""Operations whose value z3 computes from their arguments alone."""
+
+_OPAQUE = "opaque"
+"""What all other operations share: functions that are not interpreted, and the one lane that is looked at."""
 
 
 class ConditionSlices:
@@ -53,7 +56,7 @@ def independent(conditions: Sequence[Term]) -> list[list[Term]]:
             if term.op in _UNKNOWNS:
                 shared.add(term.ident)
             elif term.op not in _FUNCTIONS_OF_ARGUMENTS:
-                shared.add(term.op)
+                shared.add(_OPAQUE)
         members = [condition]
         apart: list[tuple[set[Hashable], list[Term]]] = []
         for group in groups:
