@@ -9,6 +9,19 @@ import gc
 from collections.abc import Generator
 from contextlib import contextmanager
 
+_MUCH_KEPT = 1 << 20
+"""Objects made since the last collection and still there: what some 30 kernels leave to be remembered."""
+
+
+def collector_off() -> None:
+    """Keep the collector off from now on, in a process that does one input after another: to be called before each.
+
+    It runs here when much has been kept since it last did.
+    """
+    gc.disable()
+    if gc.get_count()[0] > _MUCH_KEPT:
+        gc.collect()
+
 
 @contextmanager
 def collector_paused() -> Generator[None, None, None]:

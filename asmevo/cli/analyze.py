@@ -133,11 +133,15 @@ def _wanted(
 
 
 def _reports(paths: Sequence[Path], wanted: Wanted, jobs: int | None, quiet: bool) -> list[FileReport]:
+    from asmevo.collector import collector_paused
     from asmevo.report.batch import report_file, report_kernels
 
     if len(paths) == 1 and (str(paths[0]) == "-" or paths[0].suffix == ".s"):
         return [report_kernels(_name(paths[0]), _kernels(paths[0], wanted.kernel), wanted)]
-    return run_over(files_of(paths), partial(report_file, wanted=wanted), title="analyze", jobs=jobs, quiet=quiet)
+    work = partial(report_file, wanted=wanted, of_many=True)
+    # Few files are done in this process, which gets its collector back.
+    with collector_paused():
+        return run_over(files_of(paths), work, title="analyze", jobs=jobs, quiet=quiet)
 
 
 def _name(path: Path) -> str:

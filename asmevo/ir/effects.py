@@ -68,7 +68,7 @@ def effects(i: Instruction, *, exec_full: bool = False, may_skip: bool = False, 
     """
     if i.definition is None:
         return OPAQUE
-    return _effects(i, exec_full, may_skip, indexed)
+    return _effects(i, exec_full, may_skip, indexed) if exec_full or may_skip or indexed else _plain_effects(i)
 
 
 def may_skip_vectors(instructions: Iterable[Instruction]) -> bool:
@@ -82,7 +82,16 @@ def may_skip_vectors(instructions: Iterable[Instruction]) -> bool:
 
 
 @by_text
+def _plain_effects(i: Instruction) -> Effects:
+    return _compute(i, False, False, False)
+
+
+@by_text
 def _effects(i: Instruction, exec_full: bool, may_skip: bool, indexed: bool) -> Effects:
+    return _compute(i, exec_full, may_skip, indexed)
+
+
+def _compute(i: Instruction, exec_full: bool, may_skip: bool, indexed: bool) -> Effects:
     definition, operands, modifiers = i.definition, i.operands, i.modifiers
     assert definition is not None
     if definition.mnemonic in _LEAVES_THE_KERNEL:

@@ -28,17 +28,33 @@ class OfText(Protocol[T_co]):
 def by_text(function: Callable[..., T]) -> OfText[T]:
     """Remember a pure function of an instruction's mnemonic, definition, operands and modifiers, and of further arguments.
 
-    It must not look at the encoding, offset, uid or span. At most 65,536 values are kept; then all are dropped.
+    It must not look at the encoding, offset, uid or span. At most 131,072 values are kept; then all are dropped.
     """
-    known: dict[tuple[Hashable, ...], tuple[T, Instruction]] = {}
+    by_operands: dict[Hashable, tuple[T, Instruction]] = {}
+    others: dict[Hashable, tuple[T, Instruction]] = {}
 
     def remembered(i: Instruction, /, *rest: Hashable) -> T:
-        key = (id(i.operands), id(i.modifiers), id(i.definition), i.mnemonic, *rest)
-        found = known.get(key)
+        # Lines of different text rarely share their operands, so those alone are looked up, and the rest is compared.
+        key = (id(i.operands), rest) if rest else id(i.operands)
+        found = by_operands.get(key)
+        if found is not None:
+            value, other = found
+            if other.modifiers is i.modifiers and other.definition is i.definition and other.mnemonic == i.mnemonic:
+                return value
+            return in_full(i, rest)
+        value = function(i, *rest)
+        if len(by_operands) >= _MOST:
+            by_operands.clear()
+        by_operands[key] = (value, i)
+        return value
+
+    def in_full(i: Instruction, rest: tuple[Hashable, ...]) -> T:
+        key = (id(i.operands), id(i.modifiers), id(i.definition), i.mnemonic, rest)
+        found = others.get(key)
         if found is None:
-            if len(known) >= _MOST:
-                known.clear()
-            found = known[key] = (function(i, *rest), i)
+            if len(others) >= _MOST:
+                others.clear()
+            found = others[key] = (function(i, *rest), i)
         return found[0]
 
     return remembered

@@ -12,7 +12,7 @@ from asmevo.ir.analysis.bank_conflicts import BankConflicts
 from asmevo.ir.analysis.coalescing import Coalescing
 from asmevo.ir.analysis.dead_code import DeadCode
 from asmevo.ir.analysis.flow import Flow
-from asmevo.ir.analysis.loop_bounds import LoopBounds
+from asmevo.ir.analysis.loop_bounds import LoopChains
 from asmevo.ir.analysis.loops import Loops
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.analysis.redundancy import Redundancy
@@ -94,15 +94,14 @@ def _is_filler(instruction: Instruction) -> bool:
 
 
 def _chains(blocks: dict[str, Block], analyses: AnalysisManager) -> Iterator[Finding]:
-    for loop in analyses.get(LoopBounds).loops:
-        matrix = loop.matrix
-        if matrix.instructions > 1 and matrix.is_latency_bound and blocks[loop.header].instructions:
+    for header, matrix in analyses.get(LoopChains).chains.items():
+        if matrix.instructions > 1 and matrix.is_latency_bound and blocks[header].instructions:
             message = (
                 f"this loop's longest chain of matrix instructions on one accumulator ({matrix.longest} of "
                 f"{matrix.instructions}) takes {matrix.latency_cycles} cycles a round, "
                 f"the matrix unit is busy for {matrix.issue_cycles}"
             )
-            yield _note(CHAIN, message, loop.header, blocks[loop.header].instructions[0])
+            yield _note(CHAIN, message, header, blocks[header].instructions[0])
 
 
 def _unknown(kernel: Kernel, analyses: AnalysisManager) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from asmevo.backend.inputs import load_input
-from asmevo.collector import collector_paused
+from asmevo.collector import collector_off, collector_paused
 from asmevo.diagnostics import DiagnosticError, Severity, printable
 from asmevo.frontend.codeobject import CodeObject
 from asmevo.frontend.recover import recover
@@ -69,9 +69,14 @@ class FileReport:
     results: tuple[dict[str, Any], ...] = ()
 
 
-def report_file(file: str, wanted: Wanted) -> FileReport:
-    """Return the report of a code object, or FILE!MEMBER; never raises for what the file holds."""
+def report_file(file: str, wanted: Wanted, *, of_many: bool = False) -> FileReport:
+    """Return the report of a code object, or FILE!MEMBER; never raises for what the file holds.
+
+    `of_many`: the process does nothing but this, file after file; see `collector_off`.
+    """
     started = time.process_time()
+    if of_many:
+        collector_off()
     try:
         with collector_paused():
             report = report_kernels(file, kernels_of(load_input(file), wanted.kernel), wanted)

@@ -41,7 +41,7 @@ class Subject:
     def findings(self) -> tuple[Finding, ...]:
         """Everything found, worst first."""
         place = {id(i): position for position, i in enumerate(self.kernel.instructions())}
-        found = [*check_all(self.kernel), *advise(self.kernel, self.analyses)]
+        found = [*check_all(self.kernel, self.analyses), *advise(self.kernel, self.analyses)]
         return tuple(sorted(found, key=lambda f: (-LEVELS.index(f.severity), place.get(id(f.instruction), 0), f.code)))
 
     @cached_property

@@ -42,18 +42,20 @@ class Kind(enum.Enum):
 
 
 class HazardStep(NamedTuple):
-    """An instruction as the data-flow sees it. A named tuple, since one is made of every instruction.
+    """An instruction as the data-flow sees it; all of the same text share one. `mnemonic` is its definition's.
 
-    `produces` and `consumes` map rule numbers to unit sets; `produced` and `consumed` are their rule numbers as bit sets.
-    `lifetime` is the most slots that any of its rules asks for, `slots` how many it takes, `passes` how long the matrix unit;
-    `overwrites` are the scalars that the SALU surely overwrites.
+    `produces` and `consumes` map rule numbers to unit sets; `produced` and `consumed` are their rule numbers as bit sets,
+    `gives` and `takes` all register units in them. `lifetime` is the most slots that any of its rules asks for, `slots` how
+    many it takes, `passes` how long the matrix unit; `overwrites` are the scalars that the SALU surely overwrites.
     """
 
-    instruction: Instruction
+    mnemonic: str
     produced: int
     produces: Mapping[int, int]
+    gives: int
     consumed: int
     consumes: Mapping[int, int]
+    takes: int
     lifetime: int
     slots: int
     passes: int
@@ -71,16 +73,43 @@ class _Rules(NamedTuple):
     most: int
 
 
+_NOT_REGISTERS = frozenset({Part.ALL, Part.HWREG, Part.TRAPSTS, Part.VSKIP})
+"""Parts whose unit sets are not of registers."""
+
+
+@lru_cache(maxsize=8)
+def unnamed_rules(target: str) -> int:
+    """Return the numbers, as a bit set, of the rules of `rules_for(target)` that may apply with no register in common."""
+    parts = ((rule.produced, rule.consumed) for rule in rules_for(target))
+    return sum(1 << number for number, both in enumerate(parts) if not _NOT_REGISTERS.isdisjoint(both))
+
+
+_SCALAR_WRITES = frozenset({Part.SCALAR_WRITES, Part.EXEC_WRITES, Part.M0_WRITES, Part.VCC_OR_EXEC_WRITES})
+_SCALAR_SOURCES = frozenset(
+    {
+        *(Part.SCALAR_READS, Part.EXEC_CONSTANT, Part.CONSTANTS, Part.VCC_CONSTANT, Part.MASK, Part.ZERO_FLAGS),
+        Part.LANE_SELECT,
+    }
+)
+
+
 @lru_cache(maxsize=1024)
-def _applicable(found: frozenset[Op], passes: int, target: str) -> tuple[tuple[_Rules, ...], tuple[_Rules, ...]]:
+def _applicable(
+    found: frozenset[Op], passes: int, target: str, writes_scalars: bool, reads_scalars: bool
+) -> tuple[tuple[_Rules, ...], tuple[_Rules, ...]]:
     """Return the rules that a class of instructions may fall under: as producer, and as consumer."""
+    empty = set[Part]()
+    if not writes_scalars:
+        empty |= _SCALAR_WRITES
+    if not reads_scalars:
+        empty |= _SCALAR_SOURCES
     producing: dict[tuple[Part, bool], list[tuple[int, int]]] = {}
     consuming: dict[tuple[Part, bool], list[tuple[int, int]]] = {}
     for number, rule in enumerate(rules_for(target)):
         most = max(rule.documented.at(passes), rule.llvm.at(passes))
-        if rule.producer in found and most > 0:
+        if rule.producer in found and most > 0 and rule.produced not in empty:
             producing.setdefault((rule.produced, False), []).append((number, most))
-        if rule.consumer in found:
+        if rule.consumer in found and rule.consumed not in empty:
             is_dpp = rule.consumer is Op.DPP and rule.consumed is Part.READS
             consuming.setdefault((rule.consumed, is_dpp), []).append((number, most))
     return _by_part(producing), _by_part(consuming)
@@ -93,47 +122,51 @@ def _by_part(table: dict[tuple[Part, bool], list[tuple[int, int]]]) -> tuple[_Ru
     )
 
 
+@by_text
 def hazard_step(i: Instruction, target: str) -> HazardStep:
     """Return an instruction's part in the rules of `rules_for(target)`, which it numbers by position.
 
-    Data (no definition) takes one slot and no part. Instructions of the same text share the work.
+    Data (no definition) takes one slot and no part.
     """
-    return HazardStep(i, *_compiled(i, target)[1:])
-
-
-@by_text
-def _compiled(i: Instruction, target: str) -> HazardStep:
     definition = i.definition
     if definition is None:
-        return HazardStep(i, 0, {}, 0, {}, 0, 1, 0, Kind.OTHER, 0)
+        return HazardStep("", 0, {}, 0, 0, {}, 0, 0, 1, 0, Kind.OTHER, 0)
     modifiers = {modifier.name: modifier.value for modifier in i.modifiers}
     found = operations(definition, i.mnemonic, modifiers)
     passes = definition.passes if definition.issue is IssueClass.MATRIX else 0
     produces: dict[int, int] = {}
     consumes: dict[int, int] = {}
-    lifetime = produced = consumed = 0
+    lifetime = produced = consumed = gives = takes = 0
     units: dict[Part, int] = {}
-    producing, consuming = _applicable(found, passes, target)
+    sources = _sources(i, definition)
+    touched = effects(i)
+    writes_scalars, reads_scalars = bool(touched.writes & ~VECTOR_MASK), bool((sources[0] | sources[1]) & ~VECTOR_MASK)
+    producing, consuming = _applicable(found, passes, target, writes_scalars, reads_scalars)
     for part, _, numbers, bits, most in producing:
-        mask = units[part] = _part(i, definition, part)
+        mask = units[part] = _part(i, definition, part, sources, touched.writes)
         if mask:
             produces.update(dict.fromkeys(numbers, mask))
             produced |= bits
             lifetime = max(lifetime, most)
+            gives |= 0 if part in _NOT_REGISTERS else mask
     for part, is_dpp, numbers, bits, _ in consuming:
         if is_dpp:
             # Only the first source of DPP passes through the lane permutation.
             mask = _registers(i, definition).get("src0", 0) & VECTOR_MASK
         else:
-            mask = units[part] if part in units else _part(i, definition, part)
+            mask = units[part] if part in units else _part(i, definition, part, sources, touched.writes)
         if mask:
             consumes.update(dict.fromkeys(numbers, mask))
             consumed |= bits
+            takes |= 0 if part in _NOT_REGISTERS else mask
     slots = 1
     if definition.mnemonic == "s_nop" and isinstance(i.operands[0], Immediate):
         slots = (i.operands[0].value & 15) + 1
-    overwrites = effects(i).kills & ~VECTOR_MASK if definition.issue is IssueClass.SALU else 0
-    return HazardStep(i, produced, produces, consumed, consumes, lifetime, slots, passes, _kind(definition), overwrites)
+    overwrites = touched.kills & ~VECTOR_MASK if definition.issue is IssueClass.SALU else 0
+    return HazardStep(
+        definition.mnemonic, produced, produces, gives, consumed, consumes, takes,
+        lifetime, slots, passes, _kind(definition), overwrites,
+    )  # fmt: skip
 
 
 def _kind(definition: OpcodeDef) -> Kind:
@@ -150,8 +183,11 @@ def _registers(i: Instruction, definition: OpcodeDef) -> dict[str, int]:
     }
 
 
-def _part(i: Instruction, definition: OpcodeDef, part: Part) -> int:
-    """The units of a part; all ones for the whole instruction, bits of their own for hardware registers."""
+def _part(i: Instruction, definition: OpcodeDef, part: Part, sources: tuple[int, int], writes: int) -> int:
+    """The units of a part; all ones for the whole instruction, bits of their own for hardware registers.
+
+    `sources` is what `_sources` gives, `writes` all units written.
+    """
     if part is Part.ALL:
         return EVERYTHING
     if part in (Part.HWREG, Part.TRAPSTS, Part.VSKIP):
@@ -159,8 +195,8 @@ def _part(i: Instruction, definition: OpcodeDef, part: Part) -> int:
     if part in (Part.SRC_C, Part.SRC_AB, Part.DATA, Part.DATA_WITHOUT_SOFFSET, Part.LANE_SELECT):
         return _named(i, definition, part)
     if part in _WRITTEN:
-        return effects(i).writes & _WRITTEN[part]
-    return _sources(i, definition, part)
+        return writes & _WRITTEN[part]
+    return _read(part, *sources)
 
 
 _WRITTEN = {
@@ -172,18 +208,21 @@ _WRITTEN = {
 }
 
 
-def _sources(i: Instruction, definition: OpcodeDef, part: Part) -> int:
+def _sources(i: Instruction, definition: OpcodeDef) -> tuple[int, int]:
     """Source operands, told apart into plain ones and the lane mask or carry; implicit VCC is a mask."""
     plain = mask = 0
-    last = len(definition.operands) - 1
+    carry = len(definition.operands) - 1 if Flag.CARRY_IN in definition.flags else -1
     for number, (operand, spec) in enumerate(zip(i.operands, definition.operands, strict=True)):
         if not isinstance(operand, Register) or spec.role is Role.WRITE:
             continue
-        if number == last and Flag.CARRY_IN in definition.flags:
+        if number == carry:
             mask |= operand.range.mask
         else:
             plain |= operand.range.mask
-    mask |= definition.implicit_reads & VCC_MASK
+    return plain, mask | definition.implicit_reads & VCC_MASK
+
+
+def _read(part: Part, plain: int, mask: int) -> int:
     if part is Part.READS:
         return plain & VECTOR_MASK
     if part is Part.SCALAR_READS:

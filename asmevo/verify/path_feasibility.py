@@ -11,6 +11,7 @@ Sound in one direction: a path said to be impossible is impossible, for any laun
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 
 from asmevo.frontend.lowering import indirect_instructions
@@ -19,28 +20,36 @@ from asmevo.ir.analysis.values import Values
 from asmevo.ir.cfg import predecessors, reachable
 from asmevo.ir.kernel import Kernel
 from asmevo.ir.registers import FLAT_SCRATCH, units
+from asmevo.verify.condition_slices import ConditionSlices
 from asmevo.verify.equivalence.machine import Machine, initial
-from asmevo.verify.equivalence.solver import satisfiable
 from asmevo.verify.equivalence.terms import Term, cone
 from asmevo.verify.equivalence.window import semantics
-from asmevo.verify.low_bits import low_bits
+from asmevo.verify.low_bits import Known, low_bits
 from asmevo.verify.scalar_steps import ScalarBlocks, ScalarStep, fresh_machine
 from asmevo.verify.wait_paths import Answer, Pair, Path
 
 _EFFORT = 3_000_000
-"""z3 resource units for one path, about a second."""
+"""z3 resource units for one slice of a path's conditions, about a second."""
 
 _SGPRS = (1 << FLAT_SCRATCH) - 1
 
 
 class PathFeasibility:
-    """Judges paths of one kernel, a `PathJudge`.
+    """Judges paths of one kernel, a `PathJudge`; `analyses` are the kernel's, where some are known already.
 
     `ways_back` bounds how many longer paths are tried before one is called possible, `blocks_back` how much longer they are;
     `queries` is what z3 may be asked in all: beyond that every answer is UNKNOWN.
     """
 
-    def __init__(self, kernel: Kernel, *, ways_back: int = 64, blocks_back: int = 8, queries: int = 400) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        analyses: AnalysisManager | None = None,
+        *,
+        ways_back: int = 64,
+        blocks_back: int = 8,
+        queries: int = 400,
+    ) -> None:
         self._kernel = kernel
         self._roots = frozenset(kernel.roots)
         self._ways_back = ways_back
@@ -49,11 +58,15 @@ class PathFeasibility:
         reached = reachable(kernel)
         self._before = {k: tuple(p for p in v if p in reached) for k, v in predecessors(kernel).items()}
         self._blocks = ScalarBlocks(kernel, semantics())
-        self._values = AnalysisManager(kernel).get(Values)
-        self._low_bits = low_bits(kernel, self._blocks)
+        self._analyses = analyses or AnalysisManager(kernel)
+        self._solver = ConditionSlices(_EFFORT)
         self._known: dict[Path, bool | None] = {}
         # Jumps to computed addresses: the blocks do not name every way in.
         self._is_open = bool(indirect_instructions(kernel.instructions()))
+
+    @cached_property
+    def _low_bits(self) -> dict[str, dict[int, Known]]:
+        return low_bits(self._kernel, self._blocks)
 
     def rules_out(self, path: Path) -> bool:
         """Whether the conditions on the path contradict each other, whatever came before it."""
@@ -115,7 +128,7 @@ class PathFeasibility:
             return None
         self._queries -= 1
         facts = self._facts(machine, path[0], needed, conditions)
-        return satisfiable([*conditions, *facts], _EFFORT)
+        return self._solver.satisfiable([*conditions, *facts])
 
     def _relevant(self, path: Path) -> tuple[list[list[ScalarStep]], int]:
         """Each block's instructions that a later branch rests on, the last block left out; and the units needed at entry."""
@@ -137,13 +150,14 @@ class PathFeasibility:
         used = {term.ident for term in cone(conditions)}
         n = machine.normaliser
         facts: list[Term] = []
-        state = self._values.entries[label]
+        values = self._analyses.get(Values)
+        state = values.entries[label]
         low = self._low_bits[label]
         for unit in units(needed & _SGPRS):
             term = initial(n, unit)
             if term.ident not in used:
                 continue
-            value = self._values.reader.unit(state, unit)
+            value = values.reader.unit(state, unit)
             count, bits = low.get(unit, (0, 0))
             zeros, ones = value.zeros | ((1 << count) - 1) & ~bits, value.ones | bits
             if zeros | ones:

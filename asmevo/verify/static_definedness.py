@@ -10,7 +10,7 @@ v_writelane: compilers start those from an undefined register), SCC, M0 and the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from asmevo.diagnostics import Severity
 from asmevo.ir.abi import KernelDescriptor
@@ -19,6 +19,7 @@ from asmevo.ir.finding import Finding
 from asmevo.ir.instruction import Instruction, Register
 from asmevo.ir.isa.model import Family, Role
 from asmevo.ir.kernel import Block, Kernel
+from asmevo.ir.memo import by_text
 from asmevo.ir.registers import FLAT_SCRATCH, VCC_MASK, VECTOR_MASK, VGPR0, VGPR_MASK, RegisterRange, unit_name, units
 
 UNDEFINED = "E0509"
@@ -28,9 +29,9 @@ _PACKED_IDS = 1
 """From gfx90a on v0 holds the work-item ids of all axes. Source: AMDGPUUsage, initial kernel execution state."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    instruction: Instruction
+class _Step(NamedTuple):
+    """What an instruction reads as a source that matters, and what it writes."""
+
     reads: int
     writes: int
 
@@ -45,13 +46,13 @@ def check_definedness(kernel: Kernel) -> list[Finding]:
         return []
     indexed = any(i.mnemonic.startswith(("s_set_gpr_idx", "v_movrel", "s_movrel")) for i in kernel.instructions())
     followed = _FOLLOWED & ~VGPR_MASK if indexed else _FOLLOWED
-    steps = {block.label: [_step(i, followed) for i in block.instructions] for block in kernel.blocks}
+    steps = {block.label: [_step(i) for i in block.instructions] for block in kernel.blocks}
     start = _at_entry(kernel.descriptor)
     some, every = _solve(kernel, steps, start)
     found: list[Finding] = []
     for block in kernel.blocks:
         if block.label in some and not block.frozen:
-            found += _report(block, steps[block.label], some[block.label], every[block.label])
+            found += _report(block, steps[block.label], followed, some[block.label], every[block.label])
     return found
 
 
@@ -62,13 +63,14 @@ def _at_entry(descriptor: KernelDescriptor) -> int:
     return (1 << scalars) - 1 | ((1 << _PACKED_IDS) - 1) << VGPR0
 
 
-def _step(i: Instruction, followed: int) -> _Step:
+@by_text
+def _step(i: Instruction) -> _Step:
     definition = i.definition
     if definition is None:
-        return _Step(i, 0, -1)
+        return _Step(0, -1)
     touched = effects(i)
     if touched == OPAQUE:
-        return _Step(i, 0, -1)
+        return _Step(0, -1)
     reads = definition.implicit_reads & VCC_MASK if definition.family is not Family.SOPP else 0
     sources: list[RegisterRange] = []
     for operand, spec in zip(i.operands, definition.operands, strict=True):
@@ -79,7 +81,7 @@ def _step(i: Instruction, followed: int) -> _Step:
             reads |= operand.range.mask
     if definition.mnemonic.startswith(_CANCELLING) and len(sources) == 2 and sources[0] == sources[1]:
         reads = 0
-    return _Step(i, reads & followed, touched.writes)
+    return _Step(reads & _FOLLOWED, touched.writes)
 
 
 def _solve(kernel: Kernel, steps: Mapping[str, list[_Step]], start: int) -> tuple[dict[str, int], dict[str, int]]:
@@ -106,14 +108,19 @@ def _union(masks: Iterable[int]) -> int:
     return total
 
 
-def _report(block: Block, steps: list[_Step], some: int, every: int) -> Iterable[Finding]:
-    for step in steps:
-        nowhere, somewhere = step.reads & ~some, step.reads & some & ~every
-        for missing, severity in ((nowhere, Severity.ERROR), (somewhere, Severity.NOTE)):
-            if missing:
-                where = "on any path" if severity is Severity.ERROR else "on every path"
-                names = ", ".join(unit_name(unit) for unit in list(units(missing))[:4])
-                message = f"{step.instruction.mnemonic} reads {names}, to which nothing was written {where}"
-                yield Finding(UNDEFINED, message, block.label, step.instruction, severity=severity)
-        some |= step.writes | step.reads
-        every |= step.writes | step.reads
+def _report(block: Block, steps: list[_Step], followed: int, some: int, every: int) -> Iterable[Finding]:
+    """`every` is a subset of `some`."""
+    for instruction, (reads, writes) in zip(block.instructions, steps, strict=True):
+        if reads & followed & ~every:
+            doubtful = reads & followed
+            nowhere, somewhere = doubtful & ~some, doubtful & some & ~every
+            for missing, severity in ((nowhere, Severity.ERROR), (somewhere, Severity.NOTE)):
+                if missing:
+                    where = "on any path" if severity is Severity.ERROR else "on every path"
+                    names = ", ".join(unit_name(unit) for unit in list(units(missing))[:4])
+                    message = f"{instruction.mnemonic} reads {names}, to which nothing was written {where}"
+                    yield Finding(UNDEFINED, message, block.label, instruction, severity=severity)
+            some |= doubtful
+            every |= doubtful
+        some |= writes
+        every |= writes

@@ -16,47 +16,49 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from asmevo.diagnostics import Severity
 from asmevo.ir.finding import Finding
+from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.hazards import Relation, Rule, rules_for
 from asmevo.ir.kernel import Block, Kernel
-from asmevo.verify.hazard_steps import EVERYTHING, HazardStep, Kind, hazard_step
+from asmevo.verify.hazard_reach import Age, Reach, State
+from asmevo.verify.hazard_steps import EVERYTHING, HazardStep, hazard_step, unnamed_rules
 
 MISSING_STATES = "E0502"
 TAKEN_BRANCH_SLOTS = 7
 """Slots that a taken branch costs beyond its own (LLVM SISchedule.td: 8 in all; AMD publishes no figure)."""
 
 
-class _Age(NamedTuple):
-    """Least slots since a producer issued, by either count, and the scalar units surely overwritten since.
+@dataclass(frozen=True, slots=True)
+class _Code:
+    """A kernel's instructions by number, what they are to the rules, and where each block's stand."""
 
-    A scalar that the SALU overwrites is the SALU's, whose results are interlocked.
-    """
+    instructions: list[Instruction]
+    steps: list[HazardStep]
+    places: dict[str, range]
+    rules: Sequence[Rule]
+    unnamed: int
 
-    compiler: int
-    physical: int
-    overwritten: int
-
-
-_State = dict[int, _Age]
-"""Producers still within reach, by step number."""
+    @classmethod
+    def of(cls, kernel: Kernel) -> _Code:
+        instructions: list[Instruction] = []
+        places: dict[str, range] = {}
+        for block in kernel.blocks:
+            places[block.label] = range(len(instructions), len(instructions) + len(block.instructions))
+            instructions += block.instructions
+        steps = [hazard_step(instruction, kernel.target) for instruction in instructions]
+        return cls(instructions, steps, places, rules_for(kernel.target), unnamed_rules(kernel.target))
 
 
 def check_hazards(kernel: Kernel) -> list[Finding]:
     """Check every path from every root: E0502 in layout order, errors and notes."""
-    rules = rules_for(kernel.target)
-    compiled: dict[str, list[int]] = {}
-    steps: list[HazardStep] = []
-    for block in kernel.blocks:
-        compiled[block.label] = list(range(len(steps), len(steps) + len(block.instructions)))
-        steps += [hazard_step(instruction, kernel.target) for instruction in block.instructions]
-    entry = _solve(kernel, steps, compiled)
+    code = _Code.of(kernel)
+    entry = _solve(kernel, code)
     findings: list[Finding] = []
     for block in kernel.blocks:
         if block.label in entry:
-            findings += _report(block, compiled[block.label], steps, rules, dict(entry[block.label]))
+            findings += _report(block, code, entry[block.label])
     return findings
 
 
@@ -82,15 +84,22 @@ def _producer(finding: Finding) -> int:
     return finding.producer.uid if finding.producer is not None else -1
 
 
-def _solve(kernel: Kernel, steps: Sequence[HazardStep], compiled: dict[str, list[int]]) -> dict[str, _State]:
+def _solve(kernel: Kernel, code: _Code) -> dict[str, State]:
     blocks = {block.label: block for block in kernel.blocks}
-    entry: dict[str, _State] = {root: {} for root in kernel.roots}
+    # A step takes a slot at least, so that of a long block only the end decides what is within reach behind it.
+    farthest = max((step.lifetime for step in code.steps), default=0)
+    constant: dict[str, State] = {}
+    entry: dict[str, State] = {root: {} for root in kernel.roots}
     work = list(kernel.roots)
     while work:
         label = work.pop()
-        state = dict(entry[label])
-        for number in compiled[label]:
-            _advance(state, number, steps)
+        place = code.places[label]
+        state = constant.get(label)
+        if state is None:
+            is_long = len(place) >= farthest
+            state = _leaving({} if is_long else entry[label], place[-farthest:] if is_long else place, code)
+            if is_long:
+                constant[label] = state
         for following, taken in _edges(blocks[label]):
             arriving = (
                 {n: age._replace(physical=age.physical + TAKEN_BRANCH_SLOTS) for n, age in state.items()} if taken else state
@@ -104,6 +113,15 @@ def _solve(kernel: Kernel, steps: Sequence[HazardStep], compiled: dict[str, list
     return entry
 
 
+def _leaving(state: State, place: range, code: _Code) -> State:
+    reach = Reach(state, code.steps, code.unnamed)
+    for number in place:
+        step = code.steps[number]
+        reach.wait(step)
+        reach.issue(number, step)
+    return reach.state()
+
+
 def _edges(block: Block) -> Iterable[tuple[str, bool]]:
     """Return the successors and whether a taken branch leads there; a block's branch target stands first."""
     last = block.instructions[-1].definition if block.instructions else None
@@ -111,7 +129,7 @@ def _edges(block: Block) -> Iterable[tuple[str, bool]]:
     return [(label, branches and number == 0) for number, label in enumerate(block.successors)]
 
 
-def _join(target: _State, state: _State) -> bool:
+def _join(target: State, state: State) -> bool:
     changed = False
     for number, age in state.items():
         known = target.get(number)
@@ -122,80 +140,64 @@ def _join(target: _State, state: _State) -> bool:
     return changed
 
 
-def _least(one: _Age, other: _Age) -> _Age:
-    return _Age(min(one.compiler, other.compiler), min(one.physical, other.physical), one.overwritten & other.overwritten)
+def _least(one: Age, other: Age) -> Age:
+    return Age(min(one.compiler, other.compiler), min(one.physical, other.physical), one.overwritten & other.overwritten)
 
 
-def _advance(state: _State, number: int, steps: Sequence[HazardStep]) -> None:
-    """Issue one step: what came before grows older, and it becomes a producer at distance 0."""
-    step = steps[number]
-    for other, age in list(state.items()):
-        compiler = age.compiler + step.slots
-        physical = _reached(steps[other], step, age.physical) + step.slots
-        if min(compiler, physical) >= steps[other].lifetime:
-            del state[other]
-        else:
-            state[other] = _Age(compiler, physical, age.overwritten | step.overwrites)
-    if step.lifetime:
-        state[number] = _Age(0, 0, 0)
-
-
-def _reached(producer: HazardStep, step: HazardStep, physical: int) -> int:
-    """Return the physical slots between a producer and `step` when `step` can issue.
-
-    Behind a matrix instruction of N passes the next one cannot issue before slot N, a packed one not before N + 2.
-    """
-    if not producer.passes or step.kind is Kind.OTHER:
-        return physical
-    return max(physical, producer.passes - 1 if step.kind is Kind.MATRIX else producer.passes + 1)
-
-
-def _report(
-    block: Block, numbers: Sequence[int], steps: Sequence[HazardStep], rules: Sequence[Rule], state: _State
-) -> Iterable[Finding]:
-    for number in numbers:
-        step = steps[number]
+def _report(block: Block, code: _Code, state: State) -> Iterable[Finding]:
+    reach = Reach(state, code.steps, code.unnamed)
+    for number in code.places[block.label]:
+        step = code.steps[number]
+        reach.wait(step)
         if step.consumed:
-            for other, age in state.items():
-                producer = steps[other]
-                if producer.produced & step.consumed:
-                    reached = age._replace(physical=_reached(producer, step, age.physical))
-                    finding = _judge(block, producer, step, rules, reached)
-                    if finding:
-                        yield finding
-        _advance(state, number, steps)
+            for other, producer, age in reach.met(step):
+                shortfall = _judge(producer, step, code.rules, age)
+                if shortfall is not None:
+                    yield _finding(block, code.instructions[other], code.instructions[number], shortfall)
+        reach.issue(number, step)
 
 
-def _judge(block: Block, producer: HazardStep, consumer: HazardStep, rules: Sequence[Rule], age: _Age) -> Finding | None:
+@dataclass(frozen=True, slots=True)
+class _Shortfall:
+    """What one pair lacks of a rule: the slots needed and had."""
+
+    is_error: bool
+    rule: Rule
+    need: int
+    have: int
+
+
+def _judge(producer: HazardStep, consumer: HazardStep, rules: Sequence[Rule], age: Age) -> _Shortfall | None:
     """Return the worst shortfall of one pair: errors before notes, then the most slots missing; None when there is none."""
-    worst: tuple[bool, int, Rule, int, int] | None = None
+    worst: _Shortfall | None = None
     both = producer.produced & consumer.consumed
     while both:
         number = (both & -both).bit_length() - 1
         both &= both - 1
+        produced, consumed = producer.produces[number], consumer.consumes[number]
+        if not produced & consumed:
+            continue
         rule = rules[number]
         documented, llvm = rule.documented.at(producer.passes), rule.llvm.at(producer.passes)
-        if age.compiler >= max(documented, llvm):
-            continue
-        produced, consumed = producer.produces[number], consumer.consumes[number]
-        if not _related(rule, producer, consumer, produced, consumed):
+        if age.compiler >= max(documented, llvm) or not _related(rule, producer, consumer, produced, consumed):
             continue
         agreed = min(documented, llvm)
         live = produced & ~age.overwritten if produced != EVERYTHING else produced
         is_error = age.physical < agreed and _related(rule, producer, consumer, live, consumed)
         need, have = (agreed, age.physical) if is_error else (max(documented, llvm), age.compiler)
-        if worst is None or (is_error, need - have) > worst[:2]:
-            worst = (is_error, need - have, rule, need, have)
-    if worst is None:
-        return None
-    is_error, _, rule, need, have = worst
-    first, second = producer.instruction, consumer.instruction
+        if worst is None or (is_error, need - have) > (worst.is_error, worst.need - worst.have):
+            worst = _Shortfall(is_error, rule, need, have)
+    return worst
+
+
+def _finding(block: Block, first: Instruction, second: Instruction, lacks: _Shortfall) -> Finding:
+    rule = lacks.rule
     message = (
-        f"{second.mnemonic} needs {need} wait states after {first.mnemonic} (instruction {first.uid}) and has {have}: "
-        f"rule {rule.name} ({rule.source})"
+        f"{second.mnemonic} needs {lacks.need} wait states after {first.mnemonic} (instruction {first.uid}) and has "
+        f"{lacks.have}: rule {rule.name} ({rule.source})"
     )
-    severity = Severity.ERROR if is_error else Severity.NOTE
-    return Finding(MISSING_STATES, message, block.label, second, first, severity, rule.name, need - have)
+    severity = Severity.ERROR if lacks.is_error else Severity.NOTE
+    return Finding(MISSING_STATES, message, block.label, second, first, severity, rule.name, lacks.need - lacks.have)
 
 
 def _related(rule: Rule, producer: HazardStep, consumer: HazardStep, produced: int, consumed: int) -> bool:
@@ -206,8 +208,7 @@ def _related(rule: Rule, producer: HazardStep, consumer: HazardStep, produced: i
         return identical
     if rule.relation is Relation.OVERLAP_ONLY:
         return not identical
-    first, second = producer.instruction.definition, consumer.instruction.definition
-    same = first is not None and second is not None and first.mnemonic == second.mnemonic
+    same = producer.mnemonic == consumer.mnemonic
     if rule.relation is Relation.SAME_OPCODE:
         return same
     return not same if rule.relation is Relation.OTHER_OPCODE else True

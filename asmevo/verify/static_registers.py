@@ -6,10 +6,13 @@ Owns the comparison of register numbers with the descriptor's allocation. Values
 from __future__ import annotations
 
 from asmevo.diagnostics import Severity
+from asmevo.ir.analysis.facts import EffectsTable
+from asmevo.ir.analysis.manager import AnalysisManager
+from asmevo.ir.effects import SGPR_MASK
 from asmevo.ir.finding import Finding
 from asmevo.ir.instruction import Instruction, Register
 from asmevo.ir.kernel import Block, Kernel
-from asmevo.ir.registers import VGPR0, RegisterFile
+from asmevo.ir.registers import AGPR0, VECTOR_MASK, VGPR0, RegisterFile
 from asmevo.ir.vector_file import shared_vectors
 
 BEYOND_ALLOCATION = "E0506"
@@ -17,29 +20,36 @@ _SGPR_GRANULE, _SGPRS_AT_THE_TOP = 16, 6
 """SGPRs come in sixteens; the last six hold VCC, FLAT_SCRATCH and XNACK_MASK. Source: LLVM AMDGPUUsage, compute_pgm_rsrc1."""
 
 
-def check_registers(kernel: Kernel) -> list[Finding]:
+def check_registers(kernel: Kernel, analyses: AnalysisManager | None = None) -> list[Finding]:
     """E0506 in layout order: an error for each instruction that names a register beyond the allocation.
 
     A VGPR at or above `accum_offset` but within the allocation is the wave's own, an AGPR by another name: one warning for the
     kernel when it uses both names of such a register, else one note. Nothing is found without a descriptor. VGPR indexing and
-    scratch are not seen: only the numbers as written.
+    scratch are not seen: only the numbers as written. `analyses` are the kernel's, where some are known already.
     """
     if kernel.descriptor is None:
         return []
     limits = _limits(kernel)
+    first_agpr = kernel.descriptor.accum_offset
+    vgprs = min(first_agpr, limits[RegisterFile.VGPR])
+    surely_given = _first(0, limits[RegisterFile.SGPR]) | _first(VGPR0, vgprs) | _first(AGPR0, limits[RegisterFile.AGPR])
+    doubtful = (SGPR_MASK | VECTOR_MASK) & ~surely_given
+    effects = (analyses or AnalysisManager(kernel)).get(EffectsTable).printed
     found: list[Finding] = []
     above: tuple[Block, Instruction, Register] | None = None
     for block in kernel.blocks:
         if block.frozen:
             continue
-        for instruction in block.instructions:
+        for instruction, effect in zip(block.instructions, effects[block.label], strict=True):
+            if not (effect.reads | effect.writes) & doubtful:
+                continue
             register = _beyond(instruction, limits)
             if register is not None:
                 most = limits[register.range.file]
                 message = f"{register.range} is beyond the {most} registers of its kind that the kernel was given"
                 found.append(Finding(BEYOND_ALLOCATION, message, block.label, instruction))
             elif above is None:
-                register = _beyond(instruction, {RegisterFile.VGPR: kernel.descriptor.accum_offset})
+                register = _beyond(instruction, {RegisterFile.VGPR: first_agpr})
                 above = None if register is None else (block, instruction, register)
     return found if above is None else [_by_another_name(kernel, *above), *found]
 
@@ -53,6 +63,11 @@ def _limits(kernel: Kernel) -> dict[RegisterFile, int]:
         RegisterFile.AGPR: max(descriptor.vgpr_count - descriptor.accum_offset, 0),
         RegisterFile.SGPR: granules * _SGPR_GRANULE - _SGPRS_AT_THE_TOP,
     }
+
+
+def _first(unit: int, count: int) -> int:
+    """The first registers of the file that begins at `unit`."""
+    return ((1 << count) - 1) << unit
 
 
 def _beyond(instruction: Instruction, limits: dict[RegisterFile, int]) -> Register | None:

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from asmevo.diagnostics import Severity
+from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.finding import Finding
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Block, Kernel
@@ -36,8 +38,8 @@ class NewWaitFindings:
     known_errors: int
 
 
-def check_waits(kernel: Kernel) -> list[Finding]:
-    """Check every path from every root; in layout order.
+def check_waits(kernel: Kernel, analyses: AnalysisManager | None = None) -> list[Finding]:
+    """Check every path from every root; in layout order. `analyses` are the kernel's, where some are known already.
 
     E0501 (error): a register is read or overwritten while a load, scalar load or atomic may still write it. Where the two stand
     in different blocks the message names a path; a pair is left out when each of its paths is impossible, and a warning when
@@ -50,7 +52,7 @@ def check_waits(kernel: Kernel) -> list[Finding]:
     doubtful = [_pair(f) for f in checked.findings if _is_missing_wait(f) and checked.crosses(f)]
     if not doubtful:
         return checked.findings
-    answers = checked.paths.decide(doubtful, PathFeasibility(kernel))
+    answers = checked.paths.decide(doubtful, PathFeasibility(kernel, analyses))
     found: list[Finding] = []
     for finding in checked.findings:
         answer = answers.get(_pair(finding)) if _is_missing_wait(finding) else None
@@ -84,11 +86,22 @@ class _Checked:
     """One kernel's findings by the data-flow alone, with what it takes to look into them."""
 
     def __init__(self, kernel: Kernel) -> None:
-        events, steps = compile_steps(kernel.blocks)
-        self.findings = list(_report(kernel, events, steps, _solve(kernel, events, steps)))
-        self.paths = WaitPaths(kernel, events, steps)
-        self._places = {i.uid: (block.label, at) for block in kernel.blocks for at, i in enumerate(block.instructions)}
-        self._is_named = len(self._places) == sum(len(block.instructions) for block in kernel.blocks)
+        self._kernel = kernel
+        self._events, self._steps = compile_steps(kernel.blocks)
+        self.findings = list(_report(kernel, self._events, self._steps, _solve(kernel, self._events, self._steps)))
+
+    @cached_property
+    def paths(self) -> WaitPaths:
+        """The walk over the kernel's paths."""
+        return WaitPaths(self._kernel, self._events, self._steps)
+
+    @cached_property
+    def _places(self) -> dict[int, tuple[str, int]]:
+        return {i.uid: (block.label, at) for block in self._kernel.blocks for at, i in enumerate(block.instructions)}
+
+    @cached_property
+    def _is_named(self) -> bool:
+        return len(self._places) == sum(len(block.instructions) for block in self._kernel.blocks)
 
     def crosses(self, finding: Finding) -> bool:
         """Whether no straight line leads from the operation to the instruction; False where instructions share a uid."""

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from asmevo.ir.effects import Effects, effects
+from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Instruction, Register, WaitCounts
 from asmevo.ir.isa.model import Access, Counter, IssueClass, OpcodeDef, Role
 from asmevo.ir.kernel import Block
+from asmevo.ir.memo import by_text
 
 
 class Queue(enum.Enum):
@@ -36,8 +37,7 @@ class Queue(enum.Enum):
         self.most = most
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One pending operation in one queue: the units it protects, only from being written when `writes_only`."""
 
     producer: Instruction
@@ -47,8 +47,7 @@ class Event:
     barrier: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """An instruction as the data-flow sees it: events started, waits done, units read, written, and read as sources only.
 
     `indexed` are further units that it may touch through VGPR indexing.
@@ -76,32 +75,47 @@ def compile_steps(blocks: Iterable[Block]) -> tuple[list[Event], dict[str, list[
         indexed = False
         found: list[Step] = []
         for i in block.instructions:
-            plain = effects(i)
-            found.append(_step(i, plain, effects(i, indexed=True) if indexed else plain, events))
+            facts = _facts(i, indexed)
+            started: tuple[int, ...] = ()
+            if facts.starts:
+                started = tuple(range(len(events), len(events) + len(facts.starts)))
+                events += [Event(i, *start) for start in facts.starts]
+            found.append(Step(i, started, *facts[1:]))
             if i.mnemonic.startswith("s_set_gpr_idx"):
                 indexed = i.mnemonic != "s_set_gpr_idx_off"
         steps[block.label] = found
     return events, steps
 
 
-def _step(i: Instruction, found: Effects, touched: Effects, events: list[Event]) -> Step:
-    """Return the step of an instruction with the effects `found` as written, and `touched` with VGPR indexing counted in."""
+class _Facts(NamedTuple):
+    """What a step takes from an instruction's text: the events it starts, each without its producer, and its own fields."""
+
+    starts: tuple[tuple[Queue, int, bool, str], ...]
+    queues: tuple[Queue, ...]
+    waits: tuple[tuple[Counter, int], ...]
+    reads: int
+    writes: int
+    sources: int
+    indexed: int
+
+
+@by_text
+def _facts(i: Instruction, indexed: bool) -> _Facts:
+    """Return the facts of an instruction, `indexed` when VGPR indexing is on."""
     definition = i.definition
     if definition is None:
-        return Step(i, (), (), (), 0, 0, 0)
+        return _Facts((), (), (), 0, 0, 0, 0)
+    found = effects(i)
+    touched = effects(i, indexed=True) if indexed else found
     queues = _queues(definition)
-    started: list[int] = []
-    for queue in queues:
-        event = _event(i, definition, queue, found.reads, found.writes)
-        if event.units or event.barrier:
-            started.append(len(events))
-            events.append(event)
+    events = (_event(i, definition, queue, found.reads, found.writes) for queue in queues)
     sources = definition.implicit_reads
     for operand, spec in zip(i.operands, definition.operands, strict=True):
         if isinstance(operand, Register) and spec.role is Role.READ:
             sources |= operand.range.mask
-    indexed = (touched.reads | touched.writes) & ~(found.reads | found.writes)
-    return Step(i, tuple(started), queues, _waits(i), found.reads, found.writes, sources, indexed)
+    extra = (touched.reads | touched.writes) & ~(found.reads | found.writes)
+    starts = tuple(event[1:] for event in events if event.units or event.barrier)
+    return _Facts(starts, queues, _waits(i), found.reads, found.writes, sources, extra)
 
 
 def _queues(definition: OpcodeDef) -> tuple[Queue, ...]:

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from asmevo.collector import collector_paused
+from asmevo.collector import collector_off, collector_paused
 
 
 def test_it_runs_again_after_a_failure() -> None:
@@ -26,3 +26,12 @@ def test_one_that_was_off_stays_off() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_off_lasts_until_the_pause_around_it_ends() -> None:
+    with collector_paused():
+        collector_off()
+        with collector_paused():
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled()

@@ -9,13 +9,13 @@ and the argument. What cannot be told is None. It must not judge accesses: confl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from asmevo.ir.abi import KernelArgument
 from asmevo.ir.analysis.induction import Inductions, Resolved
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.analysis.step import MemoryValues
-from asmevo.ir.analysis.value import LANES, Kind, Place, Symbol, Terms, Value, constant, describe_form
+from asmevo.ir.analysis.value import LANES, Kind, Place, Symbol, Table, Terms, Value, constant, describe_form
 from asmevo.ir.analysis.values import Values
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.model import Access, Space
@@ -44,10 +44,15 @@ class AddressForm:
     `per_lane`). `assumes_no_wrap`: holds provided 32-bit sums on the way did not wrap.
     """
 
-    text: str
     terms: tuple[Term, ...]
     lanes: tuple[int, ...] | None
     assumes_no_wrap: bool
+    _form: tuple[int, Terms, Table | None] = field(compare=False, repr=False)
+
+    @property
+    def text(self) -> str:
+        """The form as text."""
+        return describe_form(*self._form)
 
     @property
     def lane_stride_bytes(self) -> int | None:
@@ -218,5 +223,5 @@ def _address_form(form: Resolved, bits: int) -> AddressForm:
     terms = tuple(Term(s.name, s.kind.value, f, s.divergent) for s, f in kept)
     lanes: tuple[int, ...] | None = None
     if not any(term.per_lane for term in terms):
-        lanes = (const,) * LANES if form.table is None else tuple([int(offset) + const for offset in form.table.tolist()])
-    return AddressForm(describe_form(const, kept, form.table), terms, lanes, wraps)
+        lanes = (const,) * LANES if form.table is None else tuple([offset + const for offset in form.table.tolist()])
+    return AddressForm(terms, lanes, wraps, (const, kept, form.table))

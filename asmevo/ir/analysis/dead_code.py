@@ -47,14 +47,18 @@ class DeadCode:
         for block in kernel.blocks:
             if block.label not in flow.reachable or block.frozen:
                 continue
-            for index, (instruction, effect) in enumerate(zip(block.instructions, table.by_block[block.label], strict=True)):
-                if not effect.writes or effect.writes == EVERYTHING or effect.writes & _STATE or not _is_pure(instruction):
+            effects, live_after = table.by_block[block.label], liveness.all_after(block.label)
+            for index, (instruction, effect, (active, inactive)) in enumerate(
+                zip(block.instructions, effects, live_after, strict=True)
+            ):
+                writes = effect.writes
+                # What is needed in an active lane is live in any case.
+                if not writes or writes & active or writes & _STATE or writes == EVERYTHING or not _is_pure(instruction):
                     continue
-                live = liveness.live_after(block.label, index)
                 # A plain vector result matters in active lanes only: the others keep what they had.
-                if effect.writes & VECTOR_MASK and not _writes_any_lane(instruction):
-                    live = live & ~VECTOR_MASK | liveness.live_after_in_active_lanes(block.label, index) & VECTOR_MASK
-                if not effect.writes & live:
+                if writes & VECTOR_MASK and not _writes_any_lane(instruction):
+                    inactive &= ~VECTOR_MASK
+                if not writes & inactive:
                     definition = instruction.definition
                     is_load = definition is not None and definition.access is Access.LOAD
                     found.append(DeadInstruction(block.label, index, instruction, is_load))

@@ -9,7 +9,7 @@ import enum
 import re
 from dataclasses import dataclass, field
 
-from asmevo.ir.effects import Effects
+from asmevo.ir.effects import Effects, effects
 from asmevo.ir.instruction import Instruction, Register, Symbolic
 from asmevo.ir.isa.hazards import Op, Part, Relation, Rule, operations
 from asmevo.ir.isa.model import Flag, IssueClass, OpcodeDef, Role
@@ -72,9 +72,9 @@ class HazardFacts:
     """By target, the rules for which the instruction is a producer: filled by the walk that asks."""
 
     @classmethod
-    def of(cls, instruction: Instruction, effect: Effects) -> HazardFacts:
-        """The facts of one instruction, shared by all of the same text; raw data is in no class."""
-        return _facts(instruction, effect)
+    def of(cls, instruction: Instruction) -> HazardFacts:
+        """The facts of one instruction as it is printed, shared by all of the same text; raw data is in no class."""
+        return _facts(instruction)
 
     @classmethod
     def compute(cls, instruction: Instruction, effect: Effects) -> HazardFacts:
@@ -195,8 +195,8 @@ class HazardFacts:
 
 
 @by_text
-def _facts(instruction: Instruction, effect: Effects) -> HazardFacts:
-    return HazardFacts.compute(instruction, effect)
+def _facts(instruction: Instruction) -> HazardFacts:
+    return HazardFacts.compute(instruction, effects(instruction))
 
 
 def _hwreg(operand: Symbolic) -> tuple[int | None, range]:

@@ -16,7 +16,6 @@ import enum
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from asmevo.ir.analysis.facts import EffectsTable
 from asmevo.ir.analysis.flow import Flow
 from asmevo.ir.analysis.hazard_parts import HazardFacts, Unit, meets
 from asmevo.ir.analysis.loops import Loops
@@ -105,15 +104,12 @@ class HazardState:
     @classmethod
     def compute(cls, kernel: Kernel, manager: AnalysisManager) -> HazardState:
         """The fixpoint over `kernel`; nothing is pending where waves start."""
-        flow, table = manager.get(Flow), manager.get(EffectsTable)
+        flow = manager.get(Flow)
         rules = rules_for(kernel.target)
         by_op: dict[Op, list[tuple[int, Rule]]] = {}
         for position, rule in enumerate(rules):
             by_op.setdefault(rule.producer, []).append((position, rule))
-        rows = {
-            label: [HazardFacts.of(i, e) for i, e in zip(block.instructions, table.printed[label], strict=True)]
-            for label, block in flow.blocks.items()
-        }
+        rows = {label: [HazardFacts.of(i) for i in block.instructions] for label, block in flow.blocks.items()}
         frozen_rules = {op: tuple(found) for op, found in by_op.items()}
         state = cls(flow, rules, rows, dict.fromkeys(flow.roots, _NOTHING), frozen_rules, kernel.target, {})
         state.settle(flow.order)

@@ -69,6 +69,20 @@ class LoopBound:
 
 
 @dataclass(frozen=True, slots=True)
+class LoopChains:
+    """The matrix chains of the innermost loops, by header, in the order of the headers."""
+
+    chains: dict[str, MatrixChains]
+
+    @classmethod
+    def compute(cls, kernel: Kernel, manager: AnalysisManager) -> LoopChains:
+        """The chains of `kernel`."""
+        del kernel
+        flow, loops = manager.get(Flow), manager.get(Loops)
+        return cls({loop.header: _chains(_body(flow, _labels(flow, loop))) for loop in _innermost(flow, loops)})
+
+
+@dataclass(frozen=True, slots=True)
 class LoopBounds:
     """Bounds of the innermost loops, in the order of their headers."""
 
@@ -79,23 +93,32 @@ class LoopBounds:
     def compute(cls, kernel: Kernel, manager: AnalysisManager) -> LoopBounds:
         """The bounds for `kernel`."""
         del kernel
-        flow, loops = manager.get(Flow), manager.get(Loops)
-        headers = {loop.header for loop in loops.loops}
-        inner = [loop for loop in loops.loops if not any(h != loop.header and h in loop.blocks for h in headers)]
-        rank = {label: position for position, label in enumerate(flow.order)}
-        inner.sort(key=lambda loop: rank[loop.header])
-        return cls(tuple(_bound(flow, rank, loop) for loop in inner), MI300X.name)
+        flow, loops, chains = manager.get(Flow), manager.get(Loops), manager.get(LoopChains).chains
+        bounds = tuple(_bound(flow, loop, chains[loop.header]) for loop in _innermost(flow, loops))
+        return cls(bounds, MI300X.name)
 
 
-def _bound(flow: Flow, rank: dict[str, int], loop: Loop) -> LoopBound:
-    labels = sorted(loop.blocks, key=rank.__getitem__)
+def _innermost(flow: Flow, loops: Loops) -> list[Loop]:
+    headers = {loop.header for loop in loops.loops}
+    inner = [loop for loop in loops.loops if not any(h != loop.header and h in loop.blocks for h in headers)]
+    rank = {label: position for position, label in enumerate(flow.order)}
+    return sorted(inner, key=lambda loop: rank[loop.header])
+
+
+def _labels(flow: Flow, loop: Loop) -> list[str]:
+    return [label for label in flow.order if label in loop.blocks]
+
+
+def _body(flow: Flow, labels: list[str]) -> list[Timed]:
+    timed = decoder(MI300X, 1)
+    return [timed(instruction) for label in labels for instruction in flow.blocks[label].instructions]
+
+
+def _bound(flow: Flow, loop: Loop, matrix: MatrixChains) -> LoopBound:
+    labels = _labels(flow, loop)
     branches = any(sum(target in loop.blocks for target in flow.successors[label]) > 1 for label in labels)
-    sites: list[Site] = []
-    body: list[Timed] = []
-    for label in labels:
-        instructions = flow.blocks[label].instructions
-        sites += [(label, index) for index in range(len(instructions))]
-        body += map(decoder(MI300X, 1), instructions)
+    sites = [(label, index) for label in labels for index in range(len(flow.blocks[label].instructions))]
+    body = _body(flow, labels)
     issue: dict[str, int] = {}
     for timed in body:
         busy = timed.matrix.busy if timed.matrix is not None else max(timed.busy, timed.hold)
@@ -104,7 +127,7 @@ def _bound(flow: Flow, rank: dict[str, int], loop: Loop) -> LoopBound:
     issue["wave"] = sum(max(timed.hold, MI300X.slot.value) for timed in body)
     cycles, recurrence = _recurrence(body)
     return LoopBound(
-        loop.header, len(body), branches, cycles, tuple(sites[n] for n in recurrence), issue, _chains(body)
+        loop.header, len(body), branches, cycles, tuple(sites[n] for n in recurrence), issue, matrix
     )  # fmt: skip
 
 
@@ -186,17 +209,20 @@ def _cycle(event: int, cause: list[int], size: int) -> tuple[int, ...]:
 def _chains(body: list[Timed]) -> MatrixChains:
     length: dict[int, tuple[int, int]] = {}
     longest = (0, 0)
-    count = busy = 0
+    count = busy = results = 0
     for timed in body:
         if timed.port is not Port.MATRIX or timed.matrix is None:
-            for unit in units(timed.writes):
-                length.pop(unit, None)
+            if timed.writes & results:
+                for unit in units(timed.writes & results):
+                    length.pop(unit, None)
+                results &= ~timed.writes
             continue
         count += 1
         busy += timed.matrix.busy
         before = max((length.get(unit, (0, 0)) for unit in units(timed.accumulator)), default=(0, 0))
         mine = (before[0] + 1, before[1] + timed.matrix.same_accumulator)
         longest = max(longest, mine)
+        results |= timed.writes
         for unit in units(timed.writes):
             length[unit] = mine
     return MatrixChains(count, longest[0], longest[1], busy)

@@ -48,13 +48,19 @@ class Pressure:
         del kernel
         peaks = {VGPR_MASK: Peak(), AGPR_MASK: Peak(), SGPR_MASK: Peak()}
         named = 0
+        seen = -1
         for label in flow.order:
             block = flow.blocks[label]
             if label not in flow.reachable or any(i.definition is None for i in block.instructions):
                 continue
-            for index, effect in enumerate(table.printed[label]):
+            for index, (effect, (active, inactive)) in enumerate(
+                zip(table.printed[label], liveness.all_after(label), strict=True)
+            ):
                 named |= effect.reads | effect.writes
-                live = liveness.live_after(label, index) | effect.writes
+                live = active | inactive | effect.writes
+                if live == seen:
+                    continue
+                seen = live
                 for file, peak in peaks.items():
                     count = (live & file).bit_count()
                     if count > peak.count:

@@ -6,7 +6,10 @@ lanes share. What no program tells becomes a symbol of the instruction.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from typing import NamedTuple
 
 from asmevo.ir.analysis.abstract import INTEGER_OPS, Evaluation
 from asmevo.ir.analysis.exec_full import ExecChange, exec_change
@@ -26,6 +29,7 @@ from asmevo.ir.semantics.form import source_bits
 Site = tuple[str, int]
 _SPECIALS = {"exec": EXEC, "vcc": VCC, "m0": M0, "mode": MODE, "scc": SCC}
 _MAX_NODES = 64
+_MOST_PROGRAMS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +47,21 @@ class MemoryValues:
     full: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A program prepared: writes whose value can be told, and whether anything has to be evaluated at all."""
+class PlannedWrite(NamedTuple):
+    """A write whose value can be told, and the registers that it goes to."""
 
-    program: Program | None
-    writes: tuple[Write, ...]
+    place: RegisterRange
+    value: Expr
+    enable: Expr | None
+    runs: Runs
+
+
+class Plan(NamedTuple):
+    """An instruction's program prepared: its memory operation, and the writes whose value can be told."""
+
+    memory: MemoryOp | None
+    writes: tuple[PlannedWrite, ...]
+    operands: Mapping[str, Operand]
 
 
 @dataclass(slots=True)
@@ -63,11 +76,10 @@ class Stepper:
     exec_writes: dict[Site, tuple[ExecChange, bool | None]] = field(
         default_factory=dict[Site, tuple[ExecChange, "bool | None"]]
     )
-    _plans: dict[int, tuple[Program, Plan]] = field(default_factory=dict[int, tuple[Program, Plan]])
 
     def probe(self) -> Stepper:
         """One that has recorded nothing and makes the same symbols."""
-        return Stepper(self.table, self.reader, self.may_skip, _plans=self._plans)
+        return Stepper(self.table, self.reader, self.may_skip)
 
     def step(self, state: State, label: str, index: int, i: Instruction) -> None:
         """Changes `state` as instruction `index` of the block does."""
@@ -81,31 +93,22 @@ class Stepper:
         assert definition is not None
         if not effect.writes and definition.space is None:
             return
-        plan = self._plan(i)
+        plan = _plan(i)
         vector = definition.family not in SCALAR_FAMILIES
-        uncertain = (vector and self.may_skip) or effect.writes & VECTOR_MASK != self.table.printed[label][
-            index
-        ].writes & VECTOR_MASK
+        printed = self.table.printed[label][index]
+        uncertain = (vector and self.may_skip) or (
+            effect is not printed and effect.writes & VECTOR_MASK != printed.writes & VECTOR_MASK
+        )
         results: dict[int, Content] = {}
-        if plan.program is not None and (plan.writes or plan.program.memory is not None):
-            leaves = _Leaves(self.reader, state, i)
+        if plan is not _NO_PLAN:
+            leaves = _Leaves(self.reader, state, i, plan.operands)
             run = Evaluation(self.reader.domain, leaves)
-            if plan.program.memory is not None:
-                self._memory(state, leaves, run, plan.program.memory, (label, index), results)
+            if plan.memory is not None:
+                self._memory(state, leaves, run, plan.memory, (label, index), results)
             if not uncertain:
                 for write in plan.writes:
-                    self._write(leaves, run, write, plan.program.domain, (label, index), results)
+                    self._write(leaves, run, write, (label, index), results)
         self._commit(state, effect, results, (label, index), i)
-
-    def _plan(self, i: Instruction) -> Plan:
-        program = program_of(i)
-        if program is None:
-            return _NO_PLAN
-        found = self._plans.get(id(program))
-        if found is None:
-            writes = tuple(w for w in program.writes if _can_evaluate(w.value))
-            found = self._plans[id(program)] = (program, Plan(program, writes))
-        return found[1]
 
     def _memory(
         self, state: State, leaves: _Leaves, run: Evaluation, op: MemoryOp, site: Site, results: dict[int, Content]
@@ -127,16 +130,8 @@ class Stepper:
                 for n in range(place.count):
                     results[place.unit + n] = kernargs.dword(self.reader.domain, offset + 4 * n)
 
-    def _write(
-        self, leaves: _Leaves, run: Evaluation, write: Write, runs: Runs, site: Site, results: dict[int, Content]
-    ) -> None:
-        if write.target in _SPECIALS:
-            place = RegisterRange(_SPECIALS[write.target], 2 if write.target in ("exec", "vcc") else 1)
-        else:
-            found = leaves.register(write.target)
-            if found is None:
-                return
-            place = found
+    def _write(self, leaves: _Leaves, run: Evaluation, write: PlannedWrite, site: Site, results: dict[int, Content]) -> None:
+        place = write.place
         value = run.value(write.value)
         if write.enable is not None:
             enable = run.value(write.enable)
@@ -145,7 +140,7 @@ class Stepper:
                 value = self.reader.domain.choose(enable, value, old)
             elif not enable.const:
                 return
-        if runs is Runs.LANE and place.unit < VGPR0:
+        if write.runs is Runs.LANE and place.unit < VGPR0:
             if value.bits == 1:
                 state = leaves.state
                 ballot = Ballot(value, self.reader.pair(state, EXEC), self.reader.exec_is_full(state))
@@ -176,13 +171,16 @@ class Stepper:
         change = exec_change(i, effect) if writes & EXEC_MASK else ExecChange.NONE
         if change is not ExecChange.NONE:
             self.exec_writes[site] = (change, self._is_divergent_mask(state, i))
-        widened = self._widened(state, i, change)
-        for unit in units(writes):
-            content = results.get(unit, rest)
-            contents[unit] = content
-            if unit >= VGPR0 and shared:
-                value = content.value if isinstance(content, Half) else content
-                shared = isinstance(value, Value) and not value.divergent
+        widened = change is ExecChange.WIDEN and self._widened(state, i)
+        if not results:
+            contents.update(dict.fromkeys(_units(writes), rest))
+        else:
+            for unit in _units(writes):
+                content = results.get(unit, rest)
+                contents[unit] = content
+                if unit >= VGPR0 and shared:
+                    value = content.value if isinstance(content, Half) else content
+                    shared = isinstance(value, Value) and not value.divergent
         if vector and shared:
             self.uniform.add(site)
         if change is ExecChange.NONE:
@@ -208,9 +206,9 @@ class Stepper:
                         found = bool(found) or symbol.detail.bit.divergent
         return found
 
-    def _widened(self, state: State, i: Instruction, change: ExecChange) -> bool:
+    def _widened(self, state: State, i: Instruction) -> bool:
         """Whether EXEC is or-ed with a mask that has every lane."""
-        if change is not ExecChange.WIDEN or len(i.operands) != 3:
+        if len(i.operands) != 3:
             return False
         for operand in i.operands[1:]:
             if isinstance(operand, Register) and operand.range.count == 2 and operand.range.unit != EXEC:
@@ -220,7 +218,46 @@ class Stepper:
         return False
 
 
-_NO_PLAN = Plan(None, ())
+_NO_PLAN = Plan(None, (), {})
+
+
+@by_text
+def _plan(i: Instruction) -> Plan:
+    program = program_of(i)
+    if program is None:
+        return _NO_PLAN
+    operands = _operands_by_name(i)
+    writes: list[PlannedWrite] = []
+    for write in _evaluable(program):
+        operand = operands.get(write.target)
+        if write.target in _SPECIALS:
+            place = RegisterRange(_SPECIALS[write.target], 2 if write.target in ("exec", "vcc") else 1)
+            writes.append(PlannedWrite(place, write.value, write.enable, program.domain))
+        elif isinstance(operand, Register):
+            writes.append(PlannedWrite(operand.range, write.value, write.enable, program.domain))
+    return Plan(program.memory, tuple(writes), operands) if writes or program.memory is not None else _NO_PLAN
+
+
+def _evaluable(program: Program) -> tuple[Write, ...]:
+    """The writes of a program that are worth evaluating."""
+    # Programs are shared by form, and take long to hash.
+    known = _known_programs()
+    found = known.get(id(program))
+    if found is None:
+        if len(known) >= _MOST_PROGRAMS:
+            known.clear()
+        found = known[id(program)] = program, tuple(w for w in program.writes if _can_evaluate(w.value))
+    return found[1]
+
+
+@cache
+def _known_programs() -> dict[int, tuple[Program, tuple[Write, ...]]]:
+    return {}
+
+
+@lru_cache(maxsize=1 << 14)
+def _units(mask: int) -> tuple[int, ...]:
+    return tuple(units(mask))
 
 
 def _can_evaluate(e: Expr) -> bool:
@@ -245,20 +282,24 @@ def kernarg_offset(address: Value, reader: Reader) -> int | None:
     return None
 
 
-@by_text
 def _operands_by_name(i: Instruction) -> dict[str, Operand]:
     specs = i.definition.operands if i.definition is not None else ()
     return {spec.name: operand for spec, operand in zip(specs, i.operands, strict=False)}
 
 
+@by_text
+def _constant(i: Instruction, name: str, bits: int) -> Value:
+    return constant(bits, source_bits(i, name))
+
+
 class _Leaves:
     """The leaves of one instruction's expressions in one state."""
 
-    def __init__(self, reader: Reader, state: State, instruction: Instruction) -> None:
+    def __init__(self, reader: Reader, state: State, instruction: Instruction, operands: Mapping[str, Operand]) -> None:
         self.reader = reader
         self.state = state
         self.instruction = instruction
-        self._operands = _operands_by_name(instruction)
+        self._operands = operands
 
     def register(self, name: str) -> RegisterRange | None:
         """The register range of an operand; None for others."""
@@ -285,7 +326,7 @@ class _Leaves:
         if isinstance(operand, Register):
             return self.place(operand.range, bits)
         if isinstance(operand, Immediate) or (isinstance(operand, Symbolic) and operand.value is not None):
-            return constant(bits, source_bits(self.instruction, name))
+            return _constant(self.instruction, name, bits)
         return unknown(bits, False)
 
     def any_lane(self, name: str, bits: int) -> Value | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from asmevo.ir.semantics.expr import Op
 LANES = 64
 Table = npt.NDArray[np.int64]
 _LARGE = 1 << 62
+_KNOWN_TABLES = 1 << 12
 
 
 class Kind(enum.Enum):
@@ -150,6 +152,34 @@ def of_symbol(symbol: Symbol, bits: int) -> Value:
     return Value(bits, 0, ((symbol, 1),), None, True, zeros & full, 0, symbol.low, symbol.high, symbol.divergent)
 
 
+class TableFacts(NamedTuple):
+    """What is asked of a table again and again: its least and greatest number, the OR and the AND of all."""
+
+    low: int
+    high: int
+    some: int
+    every: int
+
+
+def facts_of(table: Table) -> TableFacts:
+    """The facts of a table, which must not change afterwards."""
+    # Tables are passed on from value to value: their identities are a key that costs nothing.
+    known = _table_facts()
+    found = known.get(id(table))
+    if found is None:
+        numbers: list[int] = table.tolist()
+        some, every = int(np.bitwise_or.reduce(table)), int(np.bitwise_and.reduce(table))
+        if len(known) >= _KNOWN_TABLES:
+            known.clear()
+        found = known[id(table)] = TableFacts(min(numbers), max(numbers), some, every), table
+    return found[0]
+
+
+@cache
+def _table_facts() -> dict[int, tuple[TableFacts, Table]]:
+    return {}
+
+
 def signed_remainder(number: int, bits: int) -> int:
     """`number` modulo 2^bits, in (-2^(bits-1), 2^(bits-1)]."""
     number &= (1 << bits) - 1
@@ -159,7 +189,10 @@ def signed_remainder(number: int, bits: int) -> int:
 def _signed_table(table: Table, bits: int) -> Table:
     if bits >= 63:
         return table
-    half = np.int64(1 << (bits - 1))
+    facts, middle = facts_of(table), 1 << (bits - 1)
+    if -middle < facts.low and facts.high <= middle:
+        return table
+    half = np.int64(middle)
     reduced = table & np.int64((1 << bits) - 1)
     return np.where(reduced > half, reduced - np.int64(1 << bits), reduced)
 
@@ -168,12 +201,16 @@ def span(const: int, terms: Terms, table: Table | None) -> tuple[int, int] | Non
     """The least and greatest integer that a form can be; None when a symbol has no bounds."""
     low = high = const
     for symbol, factor in terms:
-        if symbol.low is None or symbol.high is None:
+        least, most = symbol.low, symbol.high
+        if least is None or most is None:
             return None
-        first, second = factor * symbol.low, factor * symbol.high
-        low, high = low + min(first, second), high + max(first, second)
+        if factor < 0:
+            least, most = most, least
+        low += factor * least
+        high += factor * most
     if table is not None:
-        low, high = low + int(table.min()), high + int(table.max())
+        facts = facts_of(table)
+        low, high = low + facts.low, high + facts.high
     return low, high
 
 
@@ -196,13 +233,19 @@ def make(
 ) -> Value:
     """The value of a form, with what is known besides; fills in what the form itself tells."""
     full = (1 << bits) - 1
-    if table is not None and (table[0] == table).all():
-        const, table = const + int(table[0]), None
+    if table is not None:
+        facts = facts_of(table)
+        if facts.low == facts.high:
+            const, table = const + facts.low, None
     if not terms and table is None:
         return constant(bits, const)
     if not exact:
         const = signed_remainder(const, bits)
-        terms = tuple((s, r) for s, f in terms if (r := signed_remainder(f, bits)))
+        middle = 1 << (bits - 1)
+        for _, factor in terms:
+            if not (factor and -middle < factor <= middle):
+                terms = tuple((s, r) for s, f in terms if (r := signed_remainder(f, bits)))
+                break
         table = None if table is None else _signed_table(table, bits)
     if not terms:
         if table is None:
@@ -211,12 +254,19 @@ def make(
     high = full if high is None else min(high, full)
     bounds = span(const, terms, table)
     if bounds is not None and bounds[0] >= 0 and bounds[1] <= full:
-        exact, low, high = True, max(low, bounds[0]), min(high, bounds[1])
-    aligned = min([trailing_zeros(f) + s.trailing_zeros for s, f in terms])
-    if table is not None:
-        aligned = min(aligned, trailing_zeros(int(np.bitwise_or.reduce(table))))
-    if aligned:
-        known = min((1 << aligned) - 1, full)
+        exact = True
+        if bounds[0] > low:
+            low = bounds[0]
+        if bounds[1] < high:
+            high = bounds[1]
+    # Bits below the lowest that any part can change: those are the constant's.
+    moving = 0 if table is None else facts_of(table).some
+    divergent = table is not None
+    for symbol, factor in terms:
+        moving |= factor << symbol.trailing_zeros
+        divergent = divergent or symbol.divergent
+    known = ((moving & -moving) - 1) & full if moving else full
+    if known:
         ones |= const & known
         zeros |= ~const & known
     zeros |= full ^ ((1 << high.bit_length()) - 1)
@@ -224,22 +274,26 @@ def make(
         return constant(bits, ones)
     if low == high:
         return constant(bits, low)
-    divergent = table is not None or any(s.divergent for s, _ in terms)
-    return Value(bits, const, terms, table, exact, zeros, ones, max(low, ones), min(high, full & ~zeros), divergent)
+    if ones > low:
+        low = ones
+    if full & ~zeros < high:
+        high = full & ~zeros
+    return Value(bits, const, terms, table, exact, zeros, ones, low, high, divergent)
 
 
 def concrete(bits: int, table: Table) -> Value:
     """The value that is `table[lane]` modulo 2^bits, shape (64,) int64."""
-    if bits >= 63:
-        if int(table.min()) < 0 or bits > 64:
-            return unknown(bits, True)
-    else:
-        table = table & np.int64((1 << bits) - 1)
-    if (table[0] == table).all():
-        return constant(bits, int(table[0]))
-    ones, some = int(np.bitwise_and.reduce(table)), int(np.bitwise_or.reduce(table))
     full = (1 << bits) - 1
-    return Value(bits, 0, (), table, True, full & ~some, ones, int(table.min()), int(table.max()), True)
+    facts = facts_of(table)
+    if bits >= 63:
+        if facts.low < 0 or bits > 64:
+            return unknown(bits, True)
+    elif facts.low < 0 or facts.high > full:
+        table = table & np.int64(full)
+        facts = facts_of(table)
+    if facts.low == facts.high:
+        return constant(bits, facts.low)
+    return Value(bits, 0, (), table, True, full & ~facts.some, facts.every, facts.low, facts.high, True)
 
 
 def add_terms(first: Terms, second: Terms, factor: int = 1) -> Terms:
@@ -273,7 +327,10 @@ def add_tables(first: Table | None, second: Table | None, factor: int = 1) -> Ta
 
 def too_large(table: Table | None, factor: int) -> bool:
     """True when a table times `factor` may leave 64 bits."""
-    return table is not None and int(np.abs(table).max()) * abs(factor) >= _LARGE
+    if table is None:
+        return False
+    facts = facts_of(table)
+    return max(-facts.low, facts.high) * abs(factor) >= _LARGE
 
 
 def same(first: Value, second: Value) -> bool:

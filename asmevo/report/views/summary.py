@@ -65,7 +65,8 @@ def summary(subject: Subject) -> Summary:
     timing = subject.timing
     all_, inner = Counter[str](), Counter[str]()
     for block in kernel.blocks:
-        found = Counter(i.definition.issue.value if i.definition else "unknown" for i in block.instructions)
+        kinds = Counter(i.definition.issue if i.definition else None for i in block.instructions)
+        found = Counter({"unknown" if kind is None else kind.value: count for kind, count in kinds.items()})
         all_ += found
         if loops.depth[block.label]:
             inner += found

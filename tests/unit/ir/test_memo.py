@@ -43,6 +43,18 @@ def test_operands_modifiers_mnemonic_and_arguments_are_told_apart() -> None:
     assert len(found) == 8
 
 
+def test_texts_without_operands_are_told_apart() -> None:
+    """They share one empty tuple."""
+
+    @by_text
+    def name(i: Instruction) -> str:
+        return i.mnemonic
+
+    barrier, end = _instruction("s_barrier"), _instruction("s_endpgm")
+    assert barrier.operands is end.operands
+    assert [name(i) for i in (barrier, end, barrier, end)] == ["s_barrier", "s_endpgm", "s_barrier", "s_endpgm"]
+
+
 def test_an_identity_is_never_taken_for_that_of_an_object_that_is_gone() -> None:
     @by_text
     def first_register(i: Instruction) -> str:

@@ -66,6 +66,27 @@ def test_a_back_edge_counts():
     assert errors(text)
 
 
+@pytest.mark.parametrize("length", [4, 60])
+def test_a_back_edge_counts_in_short_and_long_blocks(length):
+    """A block as long as the farthest reach hides what comes before it; its own end still reaches its start."""
+    body = "\n".join(["s_nop 0"] * length)
+    looped = f"loop:\nv_add_f32_e32 v20, v0, v0\n{body}\n{{}}\ns_cbranch_scc1 loop"
+    assert errors(looped.format(MFMA))
+    assert not errors(looped.format(f"{MFMA}\n s_nop 10"))
+
+
+def test_short_lived_producers_between_do_not_hide_an_older_one():
+    between = "\n".join(f"v_mov_b32_e32 v{number}, 0" for number in range(100, 110))
+    assert errors(f"{MFMA}\n{between}\nv_add_f32_e32 v20, v0, v0")
+    assert not errors(f"{MFMA}\n{between}\ns_nop 0\nv_add_f32_e32 v20, v0, v0")
+
+
+def test_a_producer_met_again_on_the_way_round_is_new():
+    text = f"loop:\ns_nop 6\ns_nop 6\n{MFMA}\n{{}}v_add_f32_e32 v20, v0, v0\ns_cbranch_scc1 loop"
+    assert errors(text.format(""))
+    assert not errors(text.format("s_nop 10\n"))
+
+
 def test_a_scalar_that_the_salu_overwrites_is_interlocked():
     assert not errors("v_readlane_b32 s4, v0, 0\ns_and_b32 s4, s4, 0xff\nv_mul_lo_u32 v1, v2, s4")
 
