@@ -76,7 +76,7 @@ def recorder_for(
 ) -> tuple[LineageRecorder, Resumed]:
     """Return a recorder for a new run, or with `resume` for the last one like it and what it had done.
 
-    A run that ended before its first climb is begun anew. Raises E0654 when there is nothing to resume.
+    A run that ended before its first climb is begun anew. Raises E0805 when there is nothing to resume.
     """
     k0, launch = (sha256(data).hexdigest() for data in (code_object.data, asked.launch))
     same = [
@@ -87,7 +87,7 @@ def recorder_for(
     ]
     if resume and not same:
         what = f"the lineage has no run of '{kernel.name}' with this object, launch, seed and settings"
-        fail("E0654", what, Span(str(lineage.folder)), "leave out --resume to begin one; `asmevo lineage list` shows the runs")
+        fail("E0805", what, Span(str(lineage.folder)), "leave out --resume to begin one; `asmevo lineage list` shows the runs")
     if resume and (before := resumed(lineage, same[-1], kernel)).place is not None:
         return LineageRecorder(lineage, same[-1], code_object), before
     run = lineage.begin(
@@ -104,7 +104,7 @@ def recorder_for(
 
 
 def resumed(lineage: Lineage, run: Run, original: Kernel) -> Resumed:
-    """Return what a run had done, so that `optimise` goes on from there. Raises E0652 when an edit does not fit `original`."""
+    """Return what a run had done, so that `optimise` goes on from there. Raises E0803 when an edit does not fit `original`."""
     place = _place(lineage.state(run.id))
     if place is None:
         return Resumed()

@@ -36,7 +36,7 @@ class Replayed:
 def replayed(lineage: Lineage, node: Node, launch: Path | None, *, timeout_s: float, seeds: int) -> Replayed:
     """Apply every edit from K0 down to `node`, rebuild and judge. `launch` None: the launch file that the run kept.
 
-    Raises E0651 for an artifact that is gone or changed, E0652 for an edit that does not fit.
+    Raises E0802 for an artifact that is gone or changed, E0803 for an edit that does not fit.
     """
     run = lineage.run(node.run)
     original, first = _original(lineage, run)

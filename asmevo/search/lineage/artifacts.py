@@ -35,16 +35,16 @@ class Artifacts:
         return digest
 
     def get(self, digest: str) -> bytes:
-        """Return what was put under `digest`. Raises E0651 when it is missing or is not what it was."""
+        """Return what was put under `digest`. Raises E0802 when it is missing or is not what it was."""
         if not _DIGEST.fullmatch(digest):
-            fail("E0651", f"'{digest[:80]}' is no digest of an artifact", Span(str(self._folder)))
+            fail("E0802", f"'{digest[:80]}' is no digest of an artifact", Span(str(self._folder)))
         path = self._path(digest)
         try:
             data = path.read_bytes()
         except OSError as error:
-            fail("E0651", f"artifact {digest[:12]} cannot be read: {error.strerror or error}", Span(str(path)))
+            fail("E0802", f"artifact {digest[:12]} cannot be read: {error.strerror or error}", Span(str(path)))
         if hashlib.sha256(data).hexdigest() != digest:
-            fail("E0651", f"artifact {digest[:12]} is not what was stored: its bytes changed", Span(str(path)))
+            fail("E0802", f"artifact {digest[:12]} is not what was stored: its bytes changed", Span(str(path)))
         return data
 
     def digests(self) -> frozenset[str]:

@@ -35,17 +35,17 @@ def _entry(known: dict[int, Instruction], instruction: Instruction) -> int | lis
 
 
 def applied(parent: Kernel, edit: object) -> Kernel:
-    """Return the kernel that an edit makes. Raises E0652 for an edit that is not one of this kernel."""
+    """Return the kernel that an edit makes. Raises E0803 for an edit that is not one of this kernel."""
     known = {instruction.uid: instruction for instruction in parent.instructions()}
     if not isinstance(edit, dict) or cast("dict[str, Any]", edit).get("form") != _FORM:
-        fail("E0652", "the edit is of another form than this version reads")
+        fail("E0803", "the edit is of another form than this version reads")
     written = cast("dict[str, Any]", edit).get("blocks")
     if not isinstance(written, dict):
-        fail("E0652", "the edit names no blocks")
+        fail("E0803", "the edit names no blocks")
     changed = cast("dict[str, Any]", written)
     labels = {block.label for block in parent.blocks}
     if strangers := sorted(set(changed) - labels):
-        fail("E0652", f"the edit is of a block '{strangers[0]}' that the kernel does not have")
+        fail("E0803", f"the edit is of a block '{strangers[0]}' that the kernel does not have")
     return replace(parent, blocks=tuple(_block(block, changed.get(block.label), known) for block in parent.blocks))
 
 
@@ -53,7 +53,7 @@ def _block(block: Block, entries: object, known: dict[int, Instruction]) -> Bloc
     if entries is None:
         return block
     if not isinstance(entries, list):
-        fail("E0652", f"the edit of block '{block.label}' is no list")
+        fail("E0803", f"the edit of block '{block.label}' is no list")
     return replace(block, instructions=tuple(_instruction(entry, known) for entry in cast("list[object]", entries)))
 
 
@@ -65,12 +65,12 @@ def _instruction(entry: object, known: dict[int, Instruction]) -> Instruction:
             try:
                 made = parse_line(text)
             except DiagnosticError as error:
-                fail("E0652", f"the edit has an instruction that is not understood: {error.diagnostics[0].message}")
+                fail("E0803", f"the edit has an instruction that is not understood: {error.diagnostics[0].message}")
             before = known.get(uid)
             # What moved with it when it was edited: where it stood, so that its line is still named in findings.
             return replace(made, uid=uid, offset=before.offset, span=before.span) if before else replace(made, uid=uid)
         case _:
-            fail("E0652", f"the edit refers to an instruction {str(entry)[:80]!r} that the kernel does not have")
+            fail("E0803", f"the edit refers to an instruction {str(entry)[:80]!r} that the kernel does not have")
 
 
 def edited_text(edit: Mapping[str, Any]) -> Iterator[str]:

@@ -38,21 +38,21 @@ class Lineage:
     def opened(cls, folder: Path, *, create: bool = False) -> Lineage:
         """Open a folder, with `create` a new one too.
 
-        Raises E0650 when there is no lineage, the file is another program's, damaged, or of a newer version of AsmEvo.
+        Raises E0801 when there is no lineage, the file is another program's, damaged, or of a newer version of AsmEvo.
         """
         path = folder / _DATABASE
         if not create and not path.is_file():
-            fail("E0650", f"there is no lineage in '{folder}'", Span(str(path)), "make one: asmevo optimize --lineage FOLDER")
+            fail("E0801", f"there is no lineage in '{folder}'", Span(str(path)), "make one: asmevo optimize --lineage FOLDER")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(path, timeout=_BUSY_MS / 1000, isolation_level=None)
         except (OSError, sqlite3.Error) as error:
-            fail("E0650", f"the lineage cannot be opened: {error}", Span(str(path)))
+            fail("E0801", f"the lineage cannot be opened: {error}", Span(str(path)))
         try:
             _prepare(connection, path)
         except sqlite3.DatabaseError as error:
             connection.close()
-            fail("E0650", f"the lineage cannot be used: {error}", Span(str(path)))
+            fail("E0801", f"the lineage cannot be used: {error}", Span(str(path)))
         return cls(folder, connection)
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ class Lineage:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
-            fail("E0650", f"the lineage cannot be written: {error}", Span(str(self.folder / _DATABASE)))
+            fail("E0801", f"the lineage cannot be written: {error}", Span(str(self.folder / _DATABASE)))
         try:
             yield
             self._connection.execute("COMMIT")
@@ -137,7 +137,7 @@ class Lineage:
         return tuple(_run(row) for row in self._connection.execute(f"SELECT {_RUN} FROM runs ORDER BY id"))
 
     def run(self, number: int) -> Run:
-        """One run. Raises E0653 when there is none of this number."""
+        """One run. Raises E0804 when there is none of this number."""
         row = self._connection.execute(f"SELECT {_RUN} FROM runs WHERE id = ?", (number,)).fetchone()
         return _run(row) if row is not None else self._missing("run", number)
 
@@ -153,7 +153,7 @@ class Lineage:
         return tuple(_node(row) for row in self._connection.execute(f"SELECT {_NODE} FROM nodes{chosen} ORDER BY id", values))
 
     def node(self, number: int) -> Node:
-        """One node. Raises E0653 when there is none of this number."""
+        """One node. Raises E0804 when there is none of this number."""
         row = self._connection.execute(f"SELECT {_NODE} FROM nodes WHERE id = ?", (number,)).fetchone()
         return _node(row) if row is not None else self._missing("node", number)
 
@@ -180,7 +180,7 @@ class Lineage:
         return self.artifacts.digests() - named
 
     def _missing(self, what: str, number: int) -> Any:
-        fail("E0653", f"the lineage has no {what} {number}", Span(str(self.folder)), "`asmevo lineage list` shows them")
+        fail("E0804", f"the lineage has no {what} {number}", Span(str(self.folder)), "`asmevo lineage list` shows them")
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
@@ -188,10 +188,10 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if tables and application != schema.APPLICATION_ID:
-        fail("E0650", "the file is a database of another program", Span(str(path)))
+        fail("E0801", "the file is a database of another program", Span(str(path)))
     if version > schema.VERSION:
         what = f"the lineage is of version {version}, this AsmEvo knows {schema.VERSION}"
-        fail("E0650", what, Span(str(path)), "use the newer AsmEvo that wrote it")
+        fail("E0801", what, Span(str(path)), "use the newer AsmEvo that wrote it")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")

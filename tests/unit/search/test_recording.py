@@ -70,7 +70,7 @@ def test_cut_off_and_resumed_it_ends_the_same(subject, tmp_path, stop_at):
 def test_nothing_to_resume(subject, tmp_path):
     with pytest.raises(DiagnosticError) as caught:
         search(subject, tmp_path, resume=True)
-    assert caught.value.diagnostics[0].code == "E0654"
+    assert caught.value.diagnostics[0].code == "E0805"
 
 
 def test_an_ended_search_resumed_does_no_more(subject, tmp_path):

@@ -69,4 +69,4 @@ def test_it_can_be_read():
 def test_what_is_no_edit_of_it(edit):
     with pytest.raises(DiagnosticError) as caught:
         edits.applied(parse_source(SOURCE), edit)
-    assert caught.value.diagnostics[0].code == "E0652"
+    assert caught.value.diagnostics[0].code == "E0803"

@@ -62,12 +62,12 @@ def test_an_artifact_that_was_changed_or_is_gone_is_not_given_out(tmp_path):
         path.write_bytes(b"Data")
         with pytest.raises(DiagnosticError) as caught:
             lineage.artifacts.get(digest)
-        assert code(caught) == "E0651"
+        assert code(caught) == "E0802"
         lineage.artifacts.forget(digest)
         for wrong in (digest, "../../etc/passwd", ""):
             with pytest.raises(DiagnosticError) as caught:
                 lineage.artifacts.get(wrong)
-            assert code(caught) == "E0651"
+            assert code(caught) == "E0802"
 
 
 def test_the_same_artifact_is_stored_once(tmp_path):
@@ -79,7 +79,7 @@ def test_the_same_artifact_is_stored_once(tmp_path):
 def test_reading_what_is_not_there_makes_no_folder(tmp_path):
     with pytest.raises(DiagnosticError) as caught:
         Lineage.opened(tmp_path / "none")
-    assert code(caught) == "E0650"
+    assert code(caught) == "E0801"
     assert not (tmp_path / "none").exists()
 
 
@@ -91,7 +91,7 @@ def test_another_programs_database_is_left_alone(tmp_path):
     before = path.read_bytes()
     with pytest.raises(DiagnosticError) as caught:
         Lineage.opened(tmp_path)
-    assert code(caught) == "E0650"
+    assert code(caught) == "E0801"
     assert path.read_bytes() == before
 
 
@@ -100,7 +100,7 @@ def test_a_damaged_file_is_refused(tmp_path, text):
     (tmp_path / "lineage.sqlite").write_bytes(text)
     with pytest.raises(DiagnosticError) as caught:
         Lineage.opened(tmp_path, create=True)
-    assert code(caught) == "E0650"
+    assert code(caught) == "E0801"
 
 
 def test_a_newer_version_is_refused(tmp_path):
@@ -110,7 +110,7 @@ def test_a_newer_version_is_refused(tmp_path):
     database.close()
     with pytest.raises(DiagnosticError) as caught:
         Lineage.opened(tmp_path)
-    assert code(caught) == "E0650"
+    assert code(caught) == "E0801"
     assert "newer" in (caught.value.diagnostics[0].help or "")
 
 
@@ -118,4 +118,4 @@ def test_a_newer_version_is_refused(tmp_path):
 def test_numbers_that_are_not_there(tmp_path, what):
     with Lineage.opened(tmp_path, create=True) as lineage, pytest.raises(DiagnosticError) as caught:
         getattr(lineage, what)(5)
-    assert code(caught) == "E0653"
+    assert code(caught) == "E0804"
