@@ -213,7 +213,7 @@ def _is_plain(i: Instruction) -> bool:
 
 
 def _undefined(kernel: Kernel, pick: random.Random) -> Iterator[Mutant]:
-    """The only instruction that writes a register, left out, where another reads the register as a plain source."""
+    """The only instruction that writes a register, left out, where a memory instruction reads the register."""
     writers: dict[int, list[tuple[Block, int]]] = {}
     read = 0
     for block in kernel.blocks:
@@ -222,7 +222,7 @@ def _undefined(kernel: Kernel, pick: random.Random) -> Iterator[Mutant]:
                 return
             for unit in units(effects(i).writes & (VECTOR_MASK | _SCALAR_RESULTS)):
                 writers.setdefault(unit, []).append((block, index))
-            if not _cancels(i):
+            if i.definition.space is not None:
                 read |= _plain_reads(i)
     if kernel.descriptor is None:
         return
@@ -236,11 +236,6 @@ def _undefined(kernel: Kernel, pick: random.Random) -> Iterator[Mutant]:
             body = (*block.instructions[:index], *block.instructions[index + 1 :])
             if body and not effects(i).reads >> unit & 1:
                 yield Mutant(UNDEFINED, f"{block.label}[{index}] {i.mnemonic}", _with_block(kernel, block, body))
-
-
-def _cancels(i: Instruction) -> bool:
-    sources = [o for o in i.operands[1:] if isinstance(o, Register)]
-    return len(sources) == 2 and sources[0].range == sources[1].range
 
 
 def _lds(kernel: Kernel) -> Iterator[Mutant]:
