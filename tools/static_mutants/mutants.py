@@ -13,7 +13,7 @@ from asmevo.ir.analysis.hazard_parts import HazardFacts, meets
 from asmevo.ir.effects import OPAQUE, effects
 from asmevo.ir.instruction import Immediate, Instruction, Register, WaitCounts
 from asmevo.ir.isa.hazards import LOOK_BACK, rules_for
-from asmevo.ir.isa.model import Access, Counter, IssueClass, Role
+from asmevo.ir.isa.model import Access, Counter, Flag, IssueClass, OpcodeDef, Role
 from asmevo.ir.kernel import Block, Kernel
 from asmevo.ir.registers import VECTOR_MASK, VGPR0, units
 
@@ -151,7 +151,7 @@ def _falls_short(kernel: Kernel, body: tuple[Instruction, ...], middle: int) -> 
             if second >= middle and _needs(kernel, body[first], body[second]) > states:
                 return True
             i = body[second]
-            if i.definition is None or i.definition.issue is IssueClass.MATRIX or i.definition.is_branch:
+            if i.definition is None or _stalls(i.definition) or i.definition.is_branch:
                 break
             scalar_write = effects(body[first]).writes & ~VECTOR_MASK & effects(i).writes
             if scalar_write:
@@ -168,17 +168,22 @@ def _states(i: Instruction) -> int:
 def _needs(kernel: Kernel, first: Instruction, second: Instruction) -> int:
     if first.definition is None or second.definition is None:
         return 0
-    producer, consumer = (HazardFacts.of(i, effects(i)) for i in (first, second))
+    producer, consumer = (HazardFacts.of(i) for i in (first, second))
     most = 0
     for rule in rules_for(kernel.target):
         if rule.producer in producer.ops and rule.consumer in consumer.ops:
             need = min(rule.documented.at(producer.passes), rule.llvm.at(producer.passes))
             if need > most and meets(rule, producer, consumer):
                 most = need
-    if producer.passes and consumer.passes:
-        # The second waits for the matrix unit anyhow, as many slots as the first has passes.
-        return most if most > producer.passes else 0
+    if producer.passes and _stalls(second.definition):
+        # The second waits for the matrix unit anyhow: as many slots as the first has passes, packed ones up to three more.
+        return most if most > producer.passes + (0 if consumer.passes else 3) else 0
     return most
+
+
+def _stalls(definition: OpcodeDef) -> bool:
+    """Whether an instruction waits for the matrix unit, so that more slots may pass than it takes itself."""
+    return definition.issue is IssueClass.MATRIX or bool(definition.flags & {Flag.PACKED_F32, Flag.DOT})
 
 
 # Order and definition ------------------------------------------------------------------------------------------------------

@@ -78,21 +78,21 @@ def caught_by(kernel: Kernel, mutant: Mutant) -> str | None:
 
 def chosen(kernel: Kernel, seed: int, most: int, shares: Mapping[str, int] = SHARES) -> list[Mutant]:
     """Some mutants of each kind, at random."""
-    pick = random.Random(seed)
     found: list[Mutant] = []
     for kind in (kind for kind in KINDS if kind != WAIT_DROPPED):
-        found += islice(mutants(kernel, kind, pick), shares[kind])
-    return [*found, *islice(mutants(kernel, WAIT_DROPPED, pick), max(most - len(found), 0))]
+        found += islice(mutants(kernel, kind, random.Random(f"{seed} {kind}")), shares[kind])
+    dropped = mutants(kernel, WAIT_DROPPED, random.Random(f"{seed} {WAIT_DROPPED}"))
+    return [*found, *islice(dropped, max(most - len(found), 0))]
 
 
-def judge(item: tuple[str, str, int, int]) -> Judged:
-    """Make the mutants of one object (its name, path, seed, and how many) and ask the checks."""
+def judge(item: tuple[str, str, int, int], kinds: Sequence[str] = KINDS) -> Judged:
+    """Make the mutants of one object (its name, path, seed, and how many) and ask the checks about those of `kinds`."""
     name, path, seed, most = item
     kernel = recover(load_file(path))
     made: Counter[str] = Counter()
     caught: dict[str, dict[str, int]] = {}
     missed: list[tuple[str, str]] = []
-    for mutant in chosen(kernel, seed, most):
+    for mutant in (mutant for mutant in chosen(kernel, seed, most) if mutant.kind in kinds):
         made[mutant.kind] += 1
         by = caught_by(kernel, mutant)
         if by is None:
@@ -135,7 +135,8 @@ def table(results: Sequence[Judged]) -> str:
         lines.append(f"| {kind} | {made[kind]:,} | {made[kind] - missed[kind]:,} | {missed[kind]} | {by} |")
     total, lost = made.total(), missed.total()
     share = f"{100 * (total - lost) / total:.2f} %" if total else "none"
-    lines += [f"| all, {len(results)} objects | {total:,} | {total - lost:,} ({share}) | {lost} | |", ""]
+    objects_made = len({result.file for result in results})
+    lines += [f"| all, {objects_made} objects | {total:,} | {total - lost:,} ({share}) | {lost} | |", ""]
     lines += [f"missed: {kind} in {result.file} at {where}" for result in results for kind, where in result.missed]
     return "\n".join(lines)
 

@@ -3,8 +3,9 @@
 Owns the table and how an opcode falls into its classes. It must not search code: `ir.analysis.hazards` and the independent
 check in `verify` do that, each with its own interpretation of `Part`.
 
-Sources: G3 (MI300 CDNA3 ISA guide 4.5 and table 37), G2 and G4 (MI200 and CDNA4 guides), HR (LLVM GCNHazardRecognizer.cpp), RR
-(rocRoller wait-state observers). Where they differ, `documented` is the vendor's figure and `llvm` the compiler's.
+Sources: G3 (MI300 CDNA3 ISA guide 4.5 and table 37), G2 and G4 (MI200 and CDNA4 guides; table 38 in G4), HR (LLVM
+GCNHazardRecognizer.cpp), RR (rocRoller wait-state observers). Where they differ, `documented` is the vendor's figure and `llvm`
+the compiler's.
 
 Not in the table: a VGPR write before a memory read with a DGEMM between them (a gfx90a chip bug), VCC written by one name and
 read by its SGPR alias (the assembler prints one name only), a state between two conversions to FP8 parts of one VGPR (G3 7.2
@@ -25,9 +26,6 @@ ModifierValue = int | str | tuple[int, ...] | bool
 
 class Op(enum.Enum):
     """A class of instructions, decided by opcode, mnemonic suffix and modifiers alone (see `operations`)."""
-
-    # Members are single objects: the plain hash is right, and much faster than the hash of a name.
-    __hash__ = object.__hash__
 
     # Members are single objects: the plain hash is right, and much faster than the hash of a name.
     __hash__ = object.__hash__
@@ -266,15 +264,16 @@ def _matrix_rules() -> tuple[Rule, ...]:
         _accumulator(xdl, xdl, _LATE, _n(p2=2), "G3 t.37, HR, RR", relation=same),
         _accumulator(xdl, xdl, b, _n(1, 1), "G3 t.37, HR", relation=partly),
         _accumulator(xdl, Op.NOT_XDL, b, _n(1, 1), "G3 t.37, HR"),
-        _accumulator(xdl, xdl, c, _n(p2=4, p4=6, p8=10, p16=18), "G4 t.37, partly inferred", relation=partly),
-        _accumulator(xdl, Op.NOT_XDL, c, _n(p2=3, p4=6, p8=10, p16=18), "G4 t.37, partly inferred"),
+        _accumulator(xdl, xdl, c, _n(p2=4, p4=6, p8=10, p16=18), "G4 t.38, HR", relation=partly),
+        _accumulator(xdl, Op.NOT_XDL, c, _n(p2=3, p4=6, p8=10, p16=18), "G4 t.38, HR"),
         *_result_rules(xdl, b, _n(3, 1), _n(3, 1), "G3 t.37, HR, RR"),
-        *_result_rules(xdl, c, plus3_950, plus3_950, "LLVM PRs 126132, 126727, 126732"),
+        *_result_rules(xdl, c, plus3_950, plus3_950, "G4 t.38, HR (PRs 126132, 126727, 126732)"),
         _rule("xdl-war-c", _LATE, (xdl, Part.SRC_C), read_c, _n(-1, 1), "G3 t.37, HR, RR"),
-        _accumulator(sgemm, sgemm, _LATE, 0, "G3 says 0, HR 2 for two passes", relation=same, llvm=_n(p2=2)),
+        _accumulator(sgemm, sgemm, b, 0, "G3 says 0, HR 2 for two passes", relation=same, llvm=_n(p2=2)),
+        _accumulator(sgemm, sgemm, c, _n(p2=2), "G4 t.38, HR", relation=same),
         _accumulator(sgemm, sgemm, _LATE, _n(0, 1), "G3 t.37, HR", relation=partly),
         _accumulator(sgemm, Op.DGEMM, _LATE, _n(0, 1), "G3 t.37, HR"),
-        _accumulator(sgemm, xdl, _LATE, _n(0, 1), "G3 says N, HR 0", llvm=0),
+        _accumulator(sgemm, xdl, b, _n(0, 1), "G3 says N, G4 and HR 0", llvm=0),
         *_result_rules(sgemm, _LATE, _n(2, 1), _n(2, 1), "G3 t.37, HR"),
         _accumulator(old, old, a, _n(p2=2), "G2 t.37, HR", relation=same, llvm=_n(p2=2)),
         _accumulator(old, old, a, _n(p2=2, p8=8, p16=16), "G2 t.37, HR", relation=partly),
@@ -285,9 +284,9 @@ def _matrix_rules() -> tuple[Rule, ...]:
         _accumulator(dgemm16, Op.DGEMM, a | b, 9, "G3 t.37, HR, RR", relation=Relation.OVERLAP_ONLY),
         _accumulator(dgemm16, sgemm, a | b, 9, "G3 t.37, HR, RR"),
         *_result_rules(dgemm16, a | b, _n(11), _n(18), "G3 t.37, HR, RR"),
-        _accumulator(dgemm16, Op.DGEMM, c, 17, "LLVM PR 117284", relation=Relation.OVERLAP_ONLY),
-        _accumulator(dgemm16, sgemm, c, 17, "LLVM PR 117284"),
-        *_result_rules(dgemm16, c, _n(19), _n(18), "LLVM PR 117284, G4; VALU inferred"),
+        _accumulator(dgemm16, Op.DGEMM, c, 17, "G4 t.38, HR (PR 117283)", relation=Relation.OVERLAP_ONLY),
+        _accumulator(dgemm16, sgemm, c, 17, "G4 t.38, HR (PR 117283)"),
+        *_result_rules(dgemm16, c, _n(19), _n(18), "G4 t.38, HR (PRs 117262, 117284)"),
         _accumulator(dgemm4, Op.NOT_XDL, _ALL, 4, "G3 t.37, HR, RR"),
         *_result_rules(dgemm4, _ALL, _n(6), _n(9), "G3 t.37, HR, RR"),
         _rule("dgemm-fma-f64", _ALL, (Op.DGEMM, Part.ALL), (Op.FMA_F64, Part.ALL), 2, "HR", llvm=2),

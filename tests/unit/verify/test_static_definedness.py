@@ -67,9 +67,7 @@ def test_a_write_on_the_way_round_a_loop_is_some_path():
 
 
 def test_indexed_kernels_are_judged_by_their_scalars_alone():
-    text = (
-        "s_set_gpr_idx_on s2, gpr_idx(DST)\nv_mov_b32_e32 v1, v0\ns_set_gpr_idx_off\nv_mov_b32_e32 v3, v2\ns_mov_b32 s5, s9\n"
-    )
+    text = "s_set_gpr_idx_on s2, gpr_idx(DST)\nv_mov_b32_e32 v1, v0\ns_set_gpr_idx_off\nv_mov_b32_e32 v3, v2\n"
     text += "s_mov_b32 s5, s9\nv_mov_b32_e32 v0, s5\nds_read_b32 v0, v0"
     assert found(text) == [(Severity.ERROR, "s_mov_b32")]
 
