@@ -50,6 +50,9 @@ _EVIDENCE = {
     "rocRoller all ask for 5. Interlocked SALU instructions between wait for another register only.",
     "matrix": "A matrix instruction's result is used before its passes and write-back are over: table 37 of G3, or 38 of G4, "
     "and LLVM agree on the number. Slots in which later ones wait for the matrix unit count as passed.",
+    "matrix-c": "A matrix instruction accumulates on another's result too early. Results are forwarded only between "
+    "instructions of equal passes (G3 table 37, G4 table 38). LLVM asks for nothing between others on the same registers; its "
+    "PR 218363 calls that a fault.",
     "valu-matrix": "A matrix instruction reads a register that the VALU wrote less than 2 slots before (G3 table 37, G4 table "
     "38, LLVM). That the matrix unit may still be busy with an instruction before both is no help: the write may be late too.",
     "trans-valu": "The result of a transcendental instruction is read in the next slot (G3 4.5, LLVM, rocRoller: 1).",
@@ -71,7 +74,9 @@ def evidence(row: Row) -> str:
     if row.code == "E0501":
         return "wait-lds" if row.producer.startswith("ds_") else "wait-smem" if row.producer.startswith("s_") else "wait-vmem"
     if row.code == "E0502":
-        key = "matrix" if row.rule.startswith(_MATRIX) else row.rule.replace("wide-buffer-store-valu", "wide-store-valu")
+        key = row.rule.replace("wide-buffer-store-valu", "wide-store-valu")
+        if row.rule.startswith(_MATRIX):
+            key = "matrix-c" if row.rule.endswith(("-c", "-c-same")) else "matrix"
     else:
         key = {"E0506": "allocation", "E0509": "undefined", "E0510": "lds-limit"}[row.code]
     if key not in _EVIDENCE:

@@ -2,8 +2,8 @@
 
 After every instruction the registers that it touched and that liveness calls dead are overwritten, and at the start of every
 block those that were alive on some way in: vector ones in the lanes then active, SGPRs, VCC, M0 and SCC as a whole. A read that
-liveness does not know of would meet that value. So are values that no def-use chain leads to. Each launch runs with two kinds of
-garbage, so that one of them is not what was there.
+liveness does not know of would meet that value. So are values that no def-use chain leads to. Each launch runs with two kinds
+of garbage, so that one of them is not what was there.
 """
 
 from collections import Counter, defaultdict

@@ -206,6 +206,10 @@ def _vector_rules() -> tuple[Rule, ...]:
             "wide-buffer-store-valu", _LATE, (Op.WIDE_BUFFER_STORE, Part.DATA_WITHOUT_SOFFSET), written,
             2, "G3 4.5, HR, RR",
         ),
+        _rule(
+            "wide-buffer-store-offset-valu", _LATE, (Op.WIDE_BUFFER_STORE, Part.DATA), written, 0,
+            "HR needs 1 (PR 197267: the second dword is lost on gfx950); G3 speaks of stores without an SGPR offset", llvm=1,
+        ),
         _rule("valu-dpp", _ALL, written, (Op.DPP, Part.READS), 2, "G3 4.5 (the first source), HR (any source)"),
         _rule("exec-dpp", _ALL, (Op.VALU, Part.EXEC_WRITES), (Op.DPP, Part.ALL), 5, "G3 4.5, HR"),
         _rule("valu-sgpr-constant", _LATE, scalar, (Op.VALU, Part.CONSTANTS), 2, "G3 4.5, HR, RR"),

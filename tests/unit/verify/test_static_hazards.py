@@ -42,6 +42,14 @@ def test_states_short_by_one_are_refused(first, second, states):
     assert not errors(padded(first, states, second))
 
 
+def test_data_of_a_wide_buffer_store_with_an_sgpr_offset_is_a_note():
+    """LLVM asks for a state and the manual for none."""
+    store = "buffer_store_dwordx4 v[4:7], v1, s[0:3], s4 offen"
+    found = check_hazards(parse_source(f"top:\n{store}\nv_mov_b32_e32 v5, 0\ns_endpgm\n", "t.s"))
+    assert [(f.severity, f.rule) for f in found] == [(Severity.NOTE, "wide-buffer-store-offset-valu")]
+    assert not check_hazards(parse_source(f"top:\n{store}\ns_nop 0\nv_mov_b32_e32 v5, 0\ns_endpgm\n", "t.s"))
+
+
 def test_accumulating_in_place_needs_nothing():
     assert not errors(f"{MFMA}\n{MFMA}")
 
