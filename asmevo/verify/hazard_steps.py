@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Immediate, Instruction, Register, Symbolic
-from asmevo.ir.isa.hazards import Op, Part, operations, rules_for
+from asmevo.ir.isa.hazards import Op, Part, operations, passes_of, rules_for
 from asmevo.ir.isa.model import Flag, IssueClass, OpcodeDef, Role
 from asmevo.ir.memo import by_text
 from asmevo.ir.registers import EXEC_MASK, EXECZ, FLAT_SCRATCH, M0, TTMP, VCC_MASK, VCCZ, VECTOR_MASK
@@ -135,7 +135,7 @@ def hazard_step(i: Instruction, target: str) -> HazardStep:
         return HazardStep("", 0, {}, 0, 0, {}, 0, 0, 1, 0, 0, Kind.OTHER, 0)
     modifiers = {modifier.name: modifier.value for modifier in i.modifiers}
     found = operations(definition, i.mnemonic, modifiers)
-    passes = definition.passes if definition.issue is IssueClass.MATRIX else 0
+    passes = passes_of(definition, modifiers, target.split(":")[0])
     produces: dict[int, int] = {}
     consumes: dict[int, int] = {}
     lifetime = produced = consumed = gives = takes = 0

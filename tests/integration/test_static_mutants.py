@@ -1,6 +1,6 @@
 """Broken kernels must be refused by the static checks and the proof alone, without running anything.
 
-The quick tests take the shipped kernels; the slow one 200 production objects and 5,000 mutants.
+The quick tests take the shipped kernels; the slow one over 200 production objects and 5,000 mutants.
 """
 
 import os
@@ -49,5 +49,5 @@ def test_mutants_of_production_objects_are_caught():
     made = sum(sum(result.made.values()) for result in results)
     missed = sum(len(result.missed) for result in results)
     print(table(results))
-    assert made >= MUTANTS * 0.9 or len(items) < OBJECTS
+    assert made >= 5000 or len(items) < OBJECTS
     assert missed <= made * 0.005, table(results)

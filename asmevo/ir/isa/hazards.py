@@ -309,6 +309,22 @@ def rules_for(target: str) -> tuple[Rule, ...]:
     return tuple(rule for rule in rules() if target.split(":")[0] in rule.targets)
 
 
+_EIGHT_BITS = (0, 1)
+"""The values of cbsz and blgp that name a format of eight bits."""
+
+
+def passes_of(definition: OpcodeDef, modifiers: Mapping[str, ModifierValue], target: str = "") -> int:
+    """Passes of a matrix instruction on a target (without features), else 0.
+
+    An f8f6f4 one takes half as many when neither A nor B is of eight bits. Source: G4 7, LLVM scheduling model.
+    """
+    passes = definition.passes_on(target) if definition.issue is IssueClass.MATRIX else 0
+    if definition.mnemonic.endswith("_f8f6f4"):
+        formats = (modifiers.get("cbsz", 0), modifiers.get("blgp", 0))
+        return passes if any(number in _EIGHT_BITS for number in formats) else passes // 2
+    return passes
+
+
 _VECTOR_MEMORY = frozenset({Space.GLOBAL, Space.BUFFER, Space.FLAT, Space.SCRATCH})
 
 

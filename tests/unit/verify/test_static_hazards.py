@@ -92,6 +92,23 @@ def test_packed_instructions_wait_a_slot_longer_behind_a_wide_first_source(width
     assert found[0].missing == 3 - states
 
 
+@pytest.mark.parametrize(
+    ("sources", "formats", "states"),
+    [
+        ("v[40:47], v[48:55]", "", 12),
+        ("v[40:43], v[48:55]", "cbsz:4", 12),
+        ("v[40:47], v[48:51]", "blgp:4", 12),
+        ("v[40:43], v[48:51]", "cbsz:4 blgp:4", 8),
+        ("v[40:45], v[48:51]", "cbsz:2 blgp:4", 8),
+    ],
+)
+def test_formats_below_eight_bits_take_half_the_passes(sources, formats, states):
+    first = f"v_mfma_f32_16x16x128_f8f6f4 v[0:3], {sources}, v[0:3] {formats}"
+    second = "v_mov_b32_e32 v20, v0"
+    assert not errors(padded(first, states, second), "gfx950")
+    assert errors(padded(first, states - 1, second), "gfx950")
+
+
 def test_the_shorter_path_decides():
     text = f"{MFMA}\ns_cbranch_scc1 join\ns_nop 9\njoin:\nv_add_f32_e32 v20, v0, v0"
     assert errors(text)
