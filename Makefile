@@ -7,7 +7,7 @@ JOBS   ?= 2
 LLVM_CONFIG ?= llvm-config-22
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check fmt lint types imports bench bench-equivalence soundness mutants isa-check isa-docs isa-descriptors fuzz fuzz-smoke clean
+.PHONY: help demo test test-slow check fmt lint types imports bench bench-equivalence soundness triage mutants isa-check isa-docs isa-descriptors fuzz fuzz-smoke clean
 
 help: ## Print this help
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
