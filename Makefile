@@ -7,7 +7,7 @@ JOBS   ?= 2
 LLVM_CONFIG ?= llvm-config-22
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check fmt lint types imports bench bench-equivalence soundness isa-check isa-docs isa-descriptors fuzz fuzz-smoke clean
+.PHONY: help demo test test-slow check fmt lint types imports bench bench-equivalence soundness triage mutants isa-check isa-docs isa-descriptors fuzz fuzz-smoke clean
 
 help: ## Print this help
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -54,6 +54,9 @@ soundness: $(STAMP) ## Try to catch the equivalence proof with mutants and legal
 
 triage: $(STAMP) ## List every error found on production objects (set ASMEVO_CORPUS)
 	$(BIN)/python -m tools.triage
+
+mutants: $(STAMP) ## Break production kernels and count what the static checks refuse (set ASMEVO_CORPUS)
+	$(BIN)/python -m tools.static_mutants.run
 
 isa-check: $(STAMP) ## Compare the instruction tables with every outside source (rocRoller: set ASMEVO_ROCROLLER)
 	$(BIN)/python -m pip install --quiet --editable ".[dev,isa]"

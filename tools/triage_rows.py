@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from asmevo.atomic import write_atomically
 
@@ -14,13 +15,18 @@ DATA = Path(__file__).resolve().parents[1] / "docs" / "triage.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """All errors of one kind in one object. `pairs` are byte offsets of the instruction and of its producer (-1: none)."""
+    """All errors of one kind in one object, with what falls short, in one reading of the code.
+
+    `lacks` is the wait that is missing (`vmcnt(3)`) or the wait states that pass of those needed (`1 of 2`), else empty.
+    `pairs` are byte offsets of the instruction and of its producer (-1: none).
+    """
 
     file: str
     code: str
     rule: str
     instruction: str
     producer: str
+    lacks: str
     pairs: tuple[tuple[int, int], ...]
 
     @property
@@ -32,12 +38,14 @@ class Row:
 
 def read(data: Path = DATA) -> list[Row]:
     """The rows of a data file."""
-    rows: list[Row] = []
-    for line in data.read_text(encoding="utf-8").splitlines():
-        fields = json.loads(line)
-        pairs = tuple((int(a), int(b)) for a, b in fields.pop("pairs"))
-        rows.append(Row(**fields, pairs=pairs))
-    return rows
+    return [row_of(json.loads(line)) for line in data.read_text(encoding="utf-8").splitlines()]
+
+
+def row_of(fields: dict[str, Any]) -> Row:
+    """A row from what JSON says of it. TypeError when a field is missing or unknown."""
+    given = dict(fields)
+    given["pairs"] = tuple((int(a), int(b)) for a, b in given["pairs"])
+    return Row(**given)
 
 
 def write(rows: Iterable[Row], data: Path = DATA) -> None:

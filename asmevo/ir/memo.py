@@ -1,12 +1,13 @@
-"""A memo for functions of what an instruction says, not of where it stands.
+"""Memos: for functions of what an instruction says, not of where it stands; and for functions of one object of many.
 
-Owns the key and the bound. The reader shares operands and modifiers among lines of equal text, so their identities are a key
+Owns the keys and the bounds. The reader shares operands and modifiers among lines of equal text, so their identities are a key
 that costs nothing to hash; an entry keeps them alive, so that an identity is never another object's. What is equal but
 not the same object is computed again, which is never wrong.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Protocol, TypeVar
 
@@ -14,6 +15,7 @@ from asmevo.ir.instruction import Instruction
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+S = TypeVar("S")
 _MOST = 1 << 16
 
 
@@ -56,5 +58,26 @@ def by_text(function: Callable[..., T]) -> OfText[T]:
                 others.clear()
             found = others[key] = (function(i, *rest), i)
         return found[0]
+
+    return remembered
+
+
+def by_identity(function: Callable[[S], T], most: int = 4) -> Callable[[S], T]:
+    """Remember a pure function of one object that is never changed, for the `most` objects asked about last.
+
+    For what is asked again and again of one original, which is large and slow to compare. What is remembered is shared.
+    """
+    known: OrderedDict[int, tuple[S, T]] = OrderedDict()
+
+    def remembered(subject: S) -> T:
+        found = known.get(id(subject))
+        if found is None:
+            # The entry keeps the object alive, so that its identity is never another's.
+            found = known[id(subject)] = (subject, function(subject))
+            if len(known) > most:
+                known.popitem(last=False)
+        else:
+            known.move_to_end(id(subject))
+        return found[1]
 
     return remembered

@@ -31,12 +31,13 @@ State = dict[int, Age]
 
 
 class _Producer:
-    """One producer: when it issued, by either count."""
+    """One producer: when it issued, by either count, and whether in this block, behind all that came before it in `Reach`."""
 
-    __slots__ = ("compiler", "overwritten", "physical", "step")
+    __slots__ = ("compiler", "is_here", "overwritten", "physical", "step")
 
-    def __init__(self, step: HazardStep, compiler: int, physical: int, overwritten: int) -> None:
+    def __init__(self, step: HazardStep, compiler: int, physical: int, overwritten: int, *, is_here: bool = False) -> None:
         self.step = step
+        self.is_here = is_here
         self.compiler = compiler
         self.physical = physical
         self.overwritten = overwritten
@@ -58,18 +59,33 @@ class Reach:
     def wait(self, step: HazardStep) -> None:
         """Let the slots pass for which the matrix unit keeps `step` from issuing.
 
-        Behind a matrix instruction of N passes the next one cannot issue before slot N, a packed one not before N + 2.
+        Behind a matrix instruction of N passes the next one cannot issue before slot N, a packed one not before N + 2 or so.
+        What surely issued before that matrix instruction is then older by as much.
         """
         if step.kind is Kind.OTHER or not self._settling:
             return
-        extra = -1 if step.kind is Kind.MATRIX else 1
+        is_matrix = step.kind is Kind.MATRIX
         still: list[_Producer] = []
-        for producer in self._settling:
-            passes = producer.step.passes
-            producer.physical = min(producer.physical, self._physical - passes - extra)
-            if self._physical - producer.physical <= passes:
+        for producer in reversed(self._settling):
+            before = producer.step
+            late = producer.physical - self._physical + (before.passes - 1 if is_matrix else before.clears)
+            if late > 0:
+                if producer.is_here:
+                    self._grow_older(producer, late)
+                producer.physical -= late
+            if self._physical - producer.physical <= before.passes + 1:
                 still.append(producer)
-        self._settling = still
+        self._settling = still[::-1]
+
+    def _grow_older(self, last: _Producer, slots: int) -> None:
+        """Make those that issued before `last`, which issued in this block, older."""
+        earlier: list[_Producer] = []
+        for producer in self._producers.values():
+            if producer is last:
+                for one in earlier:
+                    one.physical -= slots
+                return
+            earlier.append(producer)
 
     def met(self, step: HazardStep) -> Iterator[tuple[int, HazardStep, Age]]:
         """Yield the producers that may share a rule and registers with `step`, and their ages as it issues."""
@@ -95,7 +111,8 @@ class Reach:
             return
         if len(self._producers) >= self._limit or number in self._producers:
             self._tidy()
-        producer = self._producers[number] = _Producer(step, self._compiler, self._physical, 0)
+            self._producers.pop(number, None)  # its place is behind all others
+        producer = self._producers[number] = _Producer(step, self._compiler, self._physical, 0, is_here=True)
         self._gives |= step.gives
         self._unnamed_given |= step.produced & self._unnamed
         if step.passes:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Immediate, Instruction, Register, Symbolic
-from asmevo.ir.isa.hazards import Op, Part, operations, rules_for
+from asmevo.ir.isa.hazards import Op, Part, operations, passes_of, rules_for
 from asmevo.ir.isa.model import Flag, IssueClass, OpcodeDef, Role
 from asmevo.ir.memo import by_text
 from asmevo.ir.registers import EXEC_MASK, EXECZ, FLAT_SCRATCH, M0, TTMP, VCC_MASK, VCCZ, VECTOR_MASK
@@ -46,7 +46,8 @@ class HazardStep(NamedTuple):
 
     `produces` and `consumes` map rule numbers to unit sets; `produced` and `consumed` are their rule numbers as bit sets,
     `gives` and `takes` all register units in them. `lifetime` is the most slots that any of its rules asks for, `slots` how
-    many it takes, `passes` how long the matrix unit; `overwrites` are the scalars that the SALU surely overwrites.
+    many it takes, `passes` how long the matrix unit and `clears` how many pass until a packed one may follow it; `overwrites`
+    are the scalars that the SALU surely overwrites.
     """
 
     mnemonic: str
@@ -59,6 +60,7 @@ class HazardStep(NamedTuple):
     lifetime: int
     slots: int
     passes: int
+    clears: int
     kind: Kind
     overwrites: int
 
@@ -130,10 +132,10 @@ def hazard_step(i: Instruction, target: str) -> HazardStep:
     """
     definition = i.definition
     if definition is None:
-        return HazardStep("", 0, {}, 0, 0, {}, 0, 0, 1, 0, Kind.OTHER, 0)
+        return HazardStep("", 0, {}, 0, 0, {}, 0, 0, 1, 0, 0, Kind.OTHER, 0)
     modifiers = {modifier.name: modifier.value for modifier in i.modifiers}
     found = operations(definition, i.mnemonic, modifiers)
-    passes = definition.passes if definition.issue is IssueClass.MATRIX else 0
+    passes = passes_of(definition, modifiers, target.split(":")[0])
     produces: dict[int, int] = {}
     consumes: dict[int, int] = {}
     lifetime = produced = consumed = gives = takes = 0
@@ -165,8 +167,14 @@ def hazard_step(i: Instruction, target: str) -> HazardStep:
     overwrites = touched.kills & ~VECTOR_MASK if definition.issue is IssueClass.SALU else 0
     return HazardStep(
         definition.mnemonic, produced, produces, gives, consumed, consumes, takes,
-        lifetime, slots, passes, _kind(definition), overwrites,
+        lifetime, slots, passes, _clears(i, definition, passes), _kind(definition), overwrites,
     )  # fmt: skip
+
+
+def _clears(i: Instruction, definition: OpcodeDef, passes: int) -> int:
+    """Not before slot N + 2, or N + 3 when the first source has four registers. Source: LLVM PR 233721, from thread traces."""
+    is_wide = passes and _registers(i, definition).get("src0", 0).bit_count() >= 4
+    return passes + (2 if is_wide else 1) if passes else 0
 
 
 def _kind(definition: OpcodeDef) -> Kind:

@@ -10,6 +10,7 @@ v_writelane: compilers start those from an undefined register), SCC, M0 and the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from asmevo.diagnostics import Severity
@@ -21,6 +22,7 @@ from asmevo.ir.isa.model import Family, Role
 from asmevo.ir.kernel import Block, Kernel
 from asmevo.ir.memo import by_text
 from asmevo.ir.registers import FLAT_SCRATCH, VCC_MASK, VECTOR_MASK, VGPR0, VGPR_MASK, RegisterRange, unit_name, units
+from asmevo.verify.value_reach import first_effect
 
 UNDEFINED = "E0509"
 _FOLLOWED = ((1 << FLAT_SCRATCH) - 1) | VCC_MASK | VECTOR_MASK
@@ -39,8 +41,9 @@ class _Step(NamedTuple):
 def check_definedness(kernel: Kernel) -> list[Finding]:
     """E0509 in layout order: a register that no path to the instruction gives a value (error), or not every path (note).
 
-    Each register is reported once for each block, at its first read. Nothing is found without a descriptor, which says what a
-    wave starts with, and for kernels that select VGPRs by an index no VGPR is looked at.
+    A note, too, where the value goes nowhere: templates leave such instructions behind. Each register is reported once for
+    each block, at its first read. Nothing is found without a descriptor, which says what a wave starts with, and for kernels
+    that select VGPRs by an index no VGPR is looked at.
     """
     if kernel.descriptor is None:
         return []
@@ -53,7 +56,19 @@ def check_definedness(kernel: Kernel) -> list[Finding]:
     for block in kernel.blocks:
         if block.label in some and not block.frozen:
             found += _report(block, steps[block.label], followed, some[block.label], every[block.label])
-    return found
+    return [_with_effect(kernel, finding) if finding.severity is Severity.ERROR else finding for finding in found]
+
+
+def _with_effect(kernel: Kernel, finding: Finding) -> Finding:
+    """An error with the instruction that shows it, or a note when there is none."""
+    instructions = kernel.block(finding.block).instructions
+    index = next(at for at, i in enumerate(instructions) if i is finding.instruction)
+    effect = first_effect(kernel, finding.block, index)
+    if effect is None:
+        return replace(finding, message=f"{finding.message}; the value goes nowhere", severity=Severity.NOTE)
+    if effect is finding.instruction:
+        return finding
+    return replace(finding, message=f"{finding.message}; {effect.mnemonic} (instruction {effect.uid}) may depend on it")
 
 
 def _at_entry(descriptor: KernelDescriptor) -> int:

@@ -22,6 +22,7 @@ from asmevo.ir.finding import Finding
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.hazards import Relation, Rule, rules_for
 from asmevo.ir.kernel import Block, Kernel
+from asmevo.ir.memo import by_identity
 from asmevo.verify.hazard_reach import Age, Reach, State
 from asmevo.verify.hazard_steps import EVERYTHING, HazardStep, hazard_step, unnamed_rules
 
@@ -72,12 +73,16 @@ class NewHazardFindings:
 
 def new_hazard_findings(before: Kernel, after: Kernel) -> NewHazardFindings:
     """The errors of `after` that `before` does not have, both being versions of one kernel; or has by fewer slots."""
-    known = {
-        (f.instruction.uid, _producer(f), f.rule): f.missing for f in check_hazards(before) if f.severity is Severity.ERROR
-    }
+    known = _known_errors(before)
     errors = [f for f in check_hazards(after) if f.severity is Severity.ERROR]
     fresh = [f for f in errors if f.missing > known.get((f.instruction.uid, _producer(f), f.rule), 0)]
     return NewHazardFindings(tuple(fresh), len(errors) - len(fresh))
+
+
+@by_identity
+def _known_errors(before: Kernel) -> dict[tuple[int, int, str], int]:
+    """The slots missing by instruction, producer and rule, of an original that a search asks about again and again."""
+    return {(f.instruction.uid, _producer(f), f.rule): f.missing for f in check_hazards(before) if f.severity is Severity.ERROR}
 
 
 def _producer(finding: Finding) -> int:

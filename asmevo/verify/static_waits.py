@@ -19,6 +19,7 @@ from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.finding import Finding
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Block, Kernel
+from asmevo.ir.memo import by_identity
 from asmevo.ir.registers import RegisterRange, unit_name, units
 from asmevo.verify.path_feasibility import PathFeasibility
 from asmevo.verify.wait_paths import Answer, Pair, Path, WaitPaths
@@ -52,7 +53,7 @@ def check_waits(kernel: Kernel, analyses: AnalysisManager | None = None) -> list
     doubtful = [_pair(f) for f in checked.findings if _is_missing_wait(f) and checked.crosses(f)]
     if not doubtful:
         return checked.findings
-    answers = checked.paths.decide(doubtful, PathFeasibility(kernel, analyses))
+    answers = checked.paths().decide(doubtful, PathFeasibility(kernel, analyses))
     found: list[Finding] = []
     for finding in checked.findings:
         answer = answers.get(_pair(finding)) if _is_missing_wait(finding) else None
@@ -69,7 +70,7 @@ def new_wait_findings(before: Kernel, after: Kernel) -> NewWaitFindings:
     Nothing is left out as impossible here, and notes and warnings count: what was complete at a barrier must still be complete
     there, though no register says so. A pair that `before` has too is new when it meets on a path on which it did not.
     """
-    old, new = _Checked(before), _Checked(after)
+    old, new = _checked_before(before), _Checked(after)
     known = {_identity(finding) for finding in old.findings}
     elsewhere = new.meet_elsewhere([f for f in new.findings if f.code == MISSING_WAIT and _identity(f) in known], old)
     fresh: list[Finding] = []
@@ -91,17 +92,16 @@ class _Checked:
         self.findings = list(_report(kernel, self._events, self._steps, _solve(kernel, self._events, self._steps)))
 
     @cached_property
-    def paths(self) -> WaitPaths:
-        """The walk over the kernel's paths."""
-        return WaitPaths(self._kernel, self._events, self._steps)
-
-    @cached_property
     def _places(self) -> dict[int, tuple[str, int]]:
         return {i.uid: (block.label, at) for block in self._kernel.blocks for at, i in enumerate(block.instructions)}
 
     @cached_property
     def _is_named(self) -> bool:
         return len(self._places) == sum(len(block.instructions) for block in self._kernel.blocks)
+
+    def paths(self) -> WaitPaths:
+        """A walk through the kernel, with its bounds not yet used up."""
+        return WaitPaths(self._kernel, self._events, self._steps)
 
     def crosses(self, finding: Finding) -> bool:
         """Whether no straight line leads from the operation to the instruction; False where instructions share a uid."""
@@ -116,8 +116,12 @@ class _Checked:
         pairs = [_pair(finding) for finding in findings]
         if not (self._is_named and old._is_named):
             return set(pairs)
-        mine, theirs = self.paths.all(pairs), old.paths.all(pairs)
+        mine, theirs = self.paths().all(pairs), old.paths().all(pairs)
         return {pair for pair in pairs if not _within(mine[pair], theirs[pair])}
+
+
+_checked_before = by_identity(_Checked)
+"""A search asks about one original again and again."""
 
 
 def _within(mine: frozenset[Path] | None, theirs: frozenset[Path] | None) -> bool:

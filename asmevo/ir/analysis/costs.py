@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Immediate, Instruction, Label, Register, WaitCounts
 from asmevo.ir.isa.chips import Chip
-from asmevo.ir.isa.hazards import Op, Rule, rules_for
+from asmevo.ir.isa.hazards import Op, Rule, passes_of, rules_for
 from asmevo.ir.isa.model import Counter, Flag, IssueClass, OpcodeDef, Space
 from asmevo.ir.memo import OfText, by_text
 from asmevo.ir.registers import VECTOR_MASK, RegisterRange
@@ -138,7 +138,8 @@ def _decode(instruction: Instruction, *, chip: Chip, simds: int) -> Timed:
 
 
 def _matrix(instruction: Instruction, definition: OpcodeDef, chip: Chip, reads: int, writes: int) -> Timed:
-    slot, passes = chip.slot.value, definition.passes_on(chip.target)
+    slot = chip.slot.value
+    passes = passes_of(definition, {modifier.name: modifier.value for modifier in instruction.modifiers}, chip.target)
     sources = {
         spec.name: operand.range
         for spec, operand in zip(definition.operands, instruction.operands, strict=False)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from asmevo.ir.effects import Effects, effects
 from asmevo.ir.instruction import Instruction, Register, Symbolic
-from asmevo.ir.isa.hazards import Op, Part, Relation, Rule, operations
+from asmevo.ir.isa.hazards import Op, Part, Relation, Rule, operations, passes_of
 from asmevo.ir.isa.model import Flag, IssueClass, OpcodeDef, Role
 from asmevo.ir.memo import by_text
 from asmevo.ir.registers import EXEC_MASK, EXECZ, M0, VCC_MASK, VCCZ, VECTOR_MASK
@@ -82,9 +82,10 @@ class HazardFacts:
         definition = instruction.definition
         if definition is None:
             return cls(instruction, effect, frozenset(), 0, 1, Occupancy())
-        ops = operations(definition, instruction.mnemonic, {m.name: m.value for m in instruction.modifiers})
-        slots, occupies = _slots(instruction, definition), _occupancy(instruction, definition, ops)
-        return cls(instruction, effect, ops, definition.passes, slots, occupies)
+        modifiers = {m.name: m.value for m in instruction.modifiers}
+        ops, passes = operations(definition, instruction.mnemonic, modifiers), passes_of(definition, modifiers)
+        slots, occupies = _slots(instruction, definition), _occupancy(instruction, definition, ops, passes)
+        return cls(instruction, effect, ops, passes, slots, occupies)
 
     def part(self, part: Part) -> int:
         """The units of a part; EVERYTHING for the whole instruction; bits by register number for hardware registers."""
@@ -212,12 +213,12 @@ def _hwreg(operand: Symbolic) -> tuple[int | None, range]:
     return number, bits
 
 
-def _occupancy(instruction: Instruction, definition: OpcodeDef, ops: frozenset[Op]) -> Occupancy:
+def _occupancy(instruction: Instruction, definition: OpcodeDef, ops: frozenset[Op], passes: int) -> Occupancy:
     if Op.MATRIX in ops:
         first = next((o for s, o in zip(definition.operands, instruction.operands, strict=False) if s.name == "src0"), None)
         wide = isinstance(first, Register) and first.range.count >= 4
-        alone = definition.passes + 2 if Op.NOT_XDL in ops else 1
-        return Occupancy(Unit.MATRIX, alone, definition.passes + (3 if wide else 2), definition.passes)
+        alone = passes + 2 if Op.NOT_XDL in ops else 1
+        return Occupancy(Unit.MATRIX, alone, passes + (3 if wide else 2), passes)
     if Op.VALU not in ops:
         return Occupancy()
     # Two slots hold on every target; gfx942 takes four.

@@ -3,8 +3,9 @@
 Owns the table and how an opcode falls into its classes. It must not search code: `ir.analysis.hazards` and the independent
 check in `verify` do that, each with its own interpretation of `Part`.
 
-Sources: G3 (MI300 CDNA3 ISA guide 4.5 and table 37), G2 and G4 (MI200 and CDNA4 guides), HR (LLVM GCNHazardRecognizer.cpp), RR
-(rocRoller wait-state observers). Where they differ, `documented` is the vendor's figure and `llvm` the compiler's.
+Sources: G3 (MI300 CDNA3 ISA guide 4.5 and table 37), G2 and G4 (MI200 and CDNA4 guides; table 38 in G4), HR (LLVM
+GCNHazardRecognizer.cpp), RR (rocRoller wait-state observers). Where they differ, `documented` is the vendor's figure and `llvm`
+the compiler's.
 
 Not in the table: a VGPR write before a memory read with a DGEMM between them (a gfx90a chip bug), VCC written by one name and
 read by its SGPR alias (the assembler prints one name only), a state between two conversions to FP8 parts of one VGPR (G3 7.2
@@ -25,9 +26,6 @@ ModifierValue = int | str | tuple[int, ...] | bool
 
 class Op(enum.Enum):
     """A class of instructions, decided by opcode, mnemonic suffix and modifiers alone (see `operations`)."""
-
-    # Members are single objects: the plain hash is right, and much faster than the hash of a name.
-    __hash__ = object.__hash__
 
     # Members are single objects: the plain hash is right, and much faster than the hash of a name.
     __hash__ = object.__hash__
@@ -208,6 +206,10 @@ def _vector_rules() -> tuple[Rule, ...]:
             "wide-buffer-store-valu", _LATE, (Op.WIDE_BUFFER_STORE, Part.DATA_WITHOUT_SOFFSET), written,
             2, "G3 4.5, HR, RR",
         ),
+        _rule(
+            "wide-buffer-store-offset-valu", _LATE, (Op.WIDE_BUFFER_STORE, Part.DATA), written, 0,
+            "HR needs 1 (PR 197267: the second dword is lost on gfx950); G3 speaks of stores without an SGPR offset", llvm=1,
+        ),
         _rule("valu-dpp", _ALL, written, (Op.DPP, Part.READS), 2, "G3 4.5 (the first source), HR (any source)"),
         _rule("exec-dpp", _ALL, (Op.VALU, Part.EXEC_WRITES), (Op.DPP, Part.ALL), 5, "G3 4.5, HR"),
         _rule("valu-sgpr-constant", _LATE, scalar, (Op.VALU, Part.CONSTANTS), 2, "G3 4.5, HR, RR"),
@@ -266,15 +268,16 @@ def _matrix_rules() -> tuple[Rule, ...]:
         _accumulator(xdl, xdl, _LATE, _n(p2=2), "G3 t.37, HR, RR", relation=same),
         _accumulator(xdl, xdl, b, _n(1, 1), "G3 t.37, HR", relation=partly),
         _accumulator(xdl, Op.NOT_XDL, b, _n(1, 1), "G3 t.37, HR"),
-        _accumulator(xdl, xdl, c, _n(p2=4, p4=6, p8=10, p16=18), "G4 t.37, partly inferred", relation=partly),
-        _accumulator(xdl, Op.NOT_XDL, c, _n(p2=3, p4=6, p8=10, p16=18), "G4 t.37, partly inferred"),
+        _accumulator(xdl, xdl, c, _n(p2=4, p4=6, p8=10, p16=18), "G4 t.38, HR", relation=partly),
+        _accumulator(xdl, Op.NOT_XDL, c, _n(p2=3, p4=6, p8=10, p16=18), "G4 t.38, HR"),
         *_result_rules(xdl, b, _n(3, 1), _n(3, 1), "G3 t.37, HR, RR"),
-        *_result_rules(xdl, c, plus3_950, plus3_950, "LLVM PRs 126132, 126727, 126732"),
+        *_result_rules(xdl, c, plus3_950, plus3_950, "G4 t.38, HR (PRs 126132, 126727, 126732)"),
         _rule("xdl-war-c", _LATE, (xdl, Part.SRC_C), read_c, _n(-1, 1), "G3 t.37, HR, RR"),
-        _accumulator(sgemm, sgemm, _LATE, 0, "G3 says 0, HR 2 for two passes", relation=same, llvm=_n(p2=2)),
+        _accumulator(sgemm, sgemm, b, 0, "G3 says 0, HR 2 for two passes", relation=same, llvm=_n(p2=2)),
+        _accumulator(sgemm, sgemm, c, _n(p2=2), "G4 t.38, HR", relation=same),
         _accumulator(sgemm, sgemm, _LATE, _n(0, 1), "G3 t.37, HR", relation=partly),
         _accumulator(sgemm, Op.DGEMM, _LATE, _n(0, 1), "G3 t.37, HR"),
-        _accumulator(sgemm, xdl, _LATE, _n(0, 1), "G3 says N, HR 0", llvm=0),
+        _accumulator(sgemm, xdl, b, _n(0, 1), "G3 says N, G4 and HR 0", llvm=0),
         *_result_rules(sgemm, _LATE, _n(2, 1), _n(2, 1), "G3 t.37, HR"),
         _accumulator(old, old, a, _n(p2=2), "G2 t.37, HR", relation=same, llvm=_n(p2=2)),
         _accumulator(old, old, a, _n(p2=2, p8=8, p16=16), "G2 t.37, HR", relation=partly),
@@ -285,9 +288,9 @@ def _matrix_rules() -> tuple[Rule, ...]:
         _accumulator(dgemm16, Op.DGEMM, a | b, 9, "G3 t.37, HR, RR", relation=Relation.OVERLAP_ONLY),
         _accumulator(dgemm16, sgemm, a | b, 9, "G3 t.37, HR, RR"),
         *_result_rules(dgemm16, a | b, _n(11), _n(18), "G3 t.37, HR, RR"),
-        _accumulator(dgemm16, Op.DGEMM, c, 17, "LLVM PR 117284", relation=Relation.OVERLAP_ONLY),
-        _accumulator(dgemm16, sgemm, c, 17, "LLVM PR 117284"),
-        *_result_rules(dgemm16, c, _n(19), _n(18), "LLVM PR 117284, G4; VALU inferred"),
+        _accumulator(dgemm16, Op.DGEMM, c, 17, "G4 t.38, HR (PR 117283)", relation=Relation.OVERLAP_ONLY),
+        _accumulator(dgemm16, sgemm, c, 17, "G4 t.38, HR (PR 117283)"),
+        *_result_rules(dgemm16, c, _n(19), _n(18), "G4 t.38, HR (PRs 117262, 117284)"),
         _accumulator(dgemm4, Op.NOT_XDL, _ALL, 4, "G3 t.37, HR, RR"),
         *_result_rules(dgemm4, _ALL, _n(6), _n(9), "G3 t.37, HR, RR"),
         _rule("dgemm-fma-f64", _ALL, (Op.DGEMM, Part.ALL), (Op.FMA_F64, Part.ALL), 2, "HR", llvm=2),
@@ -304,6 +307,22 @@ def rules() -> tuple[Rule, ...]:
 def rules_for(target: str) -> tuple[Rule, ...]:
     """The rows of one target (`gfx942`; features such as `:xnack-` are ignored), each with a name of its own."""
     return tuple(rule for rule in rules() if target.split(":")[0] in rule.targets)
+
+
+_EIGHT_BITS = (0, 1)
+"""The values of cbsz and blgp that name a format of eight bits."""
+
+
+def passes_of(definition: OpcodeDef, modifiers: Mapping[str, ModifierValue], target: str = "") -> int:
+    """Passes of a matrix instruction on a target (without features), else 0.
+
+    An f8f6f4 one takes half as many when neither A nor B is of eight bits. Source: G4 7, LLVM scheduling model.
+    """
+    passes = definition.passes_on(target) if definition.issue is IssueClass.MATRIX else 0
+    if definition.mnemonic.endswith("_f8f6f4"):
+        formats = (modifiers.get("cbsz", 0), modifiers.get("blgp", 0))
+        return passes if any(number in _EIGHT_BITS for number in formats) else passes // 2
+    return passes
 
 
 _VECTOR_MEMORY = frozenset({Space.GLOBAL, Space.BUFFER, Space.FLAT, Space.SCRATCH})

@@ -1,4 +1,4 @@
-"""A memo by text gives what the function gives, once for each text, and keeps apart what differs."""
+"""A memo gives what the function gives, once for each text or object, and keeps apart what differs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from asmevo.frontend.line import parse_line
 from asmevo.ir import memo
 from asmevo.ir.instruction import Instruction
-from asmevo.ir.memo import by_text
+from asmevo.ir.memo import by_identity, by_text
 
 
 def _instruction(text: str, uid: int = 0) -> Instruction:
@@ -85,3 +85,24 @@ def test_the_number_of_values_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -
     assert value(instruction, 0) == 0
     # The fifth value dropped the first four.
     assert calls == [0, 1, 2, 3, 4, 0]
+
+
+def test_an_object_is_computed_once_and_only_the_last_ones_are_kept() -> None:
+    seen: list[int] = []
+
+    def length(items: list[int]) -> int:
+        seen.append(len(items))
+        return len(items)
+
+    remembered = by_identity(length, most=2)
+    one, two, three = [0], [0, 0], [0, 0, 0]
+    assert [remembered(x) for x in (one, two, one, three, one)] == [1, 2, 1, 3, 1]
+    assert seen == [1, 2, 3]
+    assert remembered(two) == 2
+    assert seen == [1, 2, 3, 2]
+
+
+def test_equal_objects_are_not_one() -> None:
+    remembered = by_identity(id)
+    one, other = [0], [0]
+    assert remembered(one) != remembered(other)

@@ -26,7 +26,16 @@ def found(text):
     "text", ["v_mov_b32_e32 v1, v2", "s_mov_b32 s4, s3", "v_accvgpr_read_b32 v1, a0", "v_mov_b32_e32 v1, vcc_lo"]
 )
 def test_what_nothing_wrote_is_an_error(text):
-    assert found(text) == [(Severity.ERROR, text.split()[0])]
+    used = "s_cmp_eq_u32 s4, 0\ns_cbranch_scc1 end\nend:" if text.startswith("s_") else "ds_read_b32 v0, v1"
+    assert found(f"{text}\n{used}") == [(Severity.ERROR, text.split()[0])]
+    # Where nothing depends on it, as templates leave it behind, it is no error.
+    assert found(text) == [(Severity.NOTE, text.split()[0])]
+
+
+def test_the_message_names_what_depends_on_it():
+    text = "top:\nv_mov_b32_e32 v1, v2\nds_read_b32 v0, v1\ns_endpgm\n"
+    finding = check_definedness(replace(parse_source(text, "t.s"), descriptor=GIVEN))[0]
+    assert finding.message.endswith("nothing was written on any path; ds_read_b32 (instruction 1) may depend on it")
 
 
 @pytest.mark.parametrize(
@@ -58,7 +67,8 @@ def test_a_write_on_the_way_round_a_loop_is_some_path():
 
 
 def test_indexed_kernels_are_judged_by_their_scalars_alone():
-    text = "s_set_gpr_idx_on s2, gpr_idx(DST)\nv_mov_b32_e32 v1, v0\ns_set_gpr_idx_off\nv_mov_b32_e32 v3, v2\ns_mov_b32 s5, s9"
+    text = "s_set_gpr_idx_on s2, gpr_idx(DST)\nv_mov_b32_e32 v1, v0\ns_set_gpr_idx_off\nv_mov_b32_e32 v3, v2\n"
+    text += "s_mov_b32 s5, s9\nv_mov_b32_e32 v0, s5\nds_read_b32 v0, v0"
     assert found(text) == [(Severity.ERROR, "s_mov_b32")]
 
 

@@ -42,6 +42,14 @@ def test_states_short_by_one_are_refused(first, second, states):
     assert not errors(padded(first, states, second))
 
 
+def test_data_of_a_wide_buffer_store_with_an_sgpr_offset_is_a_note():
+    """LLVM asks for a state and the manual for none."""
+    store = "buffer_store_dwordx4 v[4:7], v1, s[0:3], s4 offen"
+    found = check_hazards(parse_source(f"top:\n{store}\nv_mov_b32_e32 v5, 0\ns_endpgm\n", "t.s"))
+    assert [(f.severity, f.rule) for f in found] == [(Severity.NOTE, "wide-buffer-store-offset-valu")]
+    assert not check_hazards(parse_source(f"top:\n{store}\ns_nop 0\nv_mov_b32_e32 v5, 0\ns_endpgm\n", "t.s"))
+
+
 def test_accumulating_in_place_needs_nothing():
     assert not errors(f"{MFMA}\n{MFMA}")
 
@@ -54,6 +62,51 @@ def test_a_matrix_instruction_between_takes_its_slots():
     """The second cannot issue before slot 8: with 3 more states the first is 11 slots old."""
     assert errors(padded(f"{MFMA}\n{OTHER_MFMA}", 2, "v_add_f32_e32 v20, v0, v0"))
     assert not errors(padded(f"{MFMA}\n{OTHER_MFMA}", 3, "v_add_f32_e32 v20, v0, v0"))
+
+
+def test_what_a_later_matrix_instruction_holds_back_is_held_back_for_the_earlier_one_too():
+    """The packed one waits until slot 10 of the second, slot 18 of the first, whose result takes 11."""
+    packed = "v_pk_fma_f32 v[20:21], v[0:1], v[22:23], v[20:21]"
+    assert not errors(f"{MFMA}\n{OTHER_MFMA}\n{packed}")
+    assert errors(f"{MFMA}\n{packed}")
+
+
+def test_what_issued_behind_the_matrix_instruction_is_not_older_for_it():
+    """How late the VALU instruction issued is not known: it may have been held up until the matrix unit was free."""
+    assert errors(f"{OTHER_MFMA}\nv_mov_b32_e32 v40, 0\nv_mov_b32_e32 v50, 0\n{MFMA}")
+    assert not errors(f"{OTHER_MFMA}\nv_mov_b32_e32 v40, 0\ns_nop 0\nv_mov_b32_e32 v50, 0\n{MFMA}")
+
+
+def test_a_matrix_instruction_on_another_path_holds_nothing_back():
+    text = f"{MFMA}\ns_cbranch_scc1 join\n{OTHER_MFMA}\njoin:\nv_pk_fma_f32 v[20:21], v[0:1], v[22:23], v[20:21]"
+    assert errors(text)
+
+
+@pytest.mark.parametrize(("width", "states"), [(2, 0), (4, 1)])
+def test_packed_instructions_wait_a_slot_longer_behind_a_wide_first_source(width, states):
+    first = f"v_mfma_f32_16x16x{8 * width}_f16 v[0:3], v[40:{39 + width}], v[48:{47 + width}], v[0:3]"
+    # Four passes: eight slots are needed on gfx950, and a packed one has five or six.
+    second = "v_pk_fma_f32 v[20:21], v[0:1], v[22:23], v[20:21]"
+    found = errors(f"{first}\n{second}", "gfx950")
+    assert found
+    assert found[0].missing == 3 - states
+
+
+@pytest.mark.parametrize(
+    ("sources", "formats", "states"),
+    [
+        ("v[40:47], v[48:55]", "", 12),
+        ("v[40:43], v[48:55]", "cbsz:4", 12),
+        ("v[40:47], v[48:51]", "blgp:4", 12),
+        ("v[40:43], v[48:51]", "cbsz:4 blgp:4", 8),
+        ("v[40:45], v[48:51]", "cbsz:2 blgp:4", 8),
+    ],
+)
+def test_formats_below_eight_bits_take_half_the_passes(sources, formats, states):
+    first = f"v_mfma_f32_16x16x128_f8f6f4 v[0:3], {sources}, v[0:3] {formats}"
+    second = "v_mov_b32_e32 v20, v0"
+    assert not errors(padded(first, states, second), "gfx950")
+    assert errors(padded(first, states - 1, second), "gfx950")
 
 
 def test_the_shorter_path_decides():

@@ -13,7 +13,7 @@ from asmevo.ir.analysis.hazard_parts import HazardFacts, meets
 from asmevo.ir.effects import OPAQUE, effects
 from asmevo.ir.instruction import Immediate, Instruction, Register, WaitCounts
 from asmevo.ir.isa.hazards import LOOK_BACK, rules_for
-from asmevo.ir.isa.model import Access, Counter, IssueClass, Role
+from asmevo.ir.isa.model import Access, Counter, Flag, IssueClass, OpcodeDef, Role
 from asmevo.ir.kernel import Block, Kernel
 from asmevo.ir.registers import VECTOR_MASK, VGPR0, units
 
@@ -151,7 +151,7 @@ def _falls_short(kernel: Kernel, body: tuple[Instruction, ...], middle: int) -> 
             if second >= middle and _needs(kernel, body[first], body[second]) > states:
                 return True
             i = body[second]
-            if i.definition is None or i.definition.issue is IssueClass.MATRIX or i.definition.is_branch:
+            if i.definition is None or _stalls(i.definition) or i.definition.is_branch:
                 break
             scalar_write = effects(body[first]).writes & ~VECTOR_MASK & effects(i).writes
             if scalar_write:
@@ -168,17 +168,22 @@ def _states(i: Instruction) -> int:
 def _needs(kernel: Kernel, first: Instruction, second: Instruction) -> int:
     if first.definition is None or second.definition is None:
         return 0
-    producer, consumer = (HazardFacts.of(i, effects(i)) for i in (first, second))
+    producer, consumer = (HazardFacts.of(i) for i in (first, second))
     most = 0
     for rule in rules_for(kernel.target):
         if rule.producer in producer.ops and rule.consumer in consumer.ops:
             need = min(rule.documented.at(producer.passes), rule.llvm.at(producer.passes))
             if need > most and meets(rule, producer, consumer):
                 most = need
-    if producer.passes and consumer.passes:
-        # The second waits for the matrix unit anyhow, as many slots as the first has passes.
-        return most if most > producer.passes else 0
+    if producer.passes and _stalls(second.definition):
+        # The second waits for the matrix unit anyhow: as many slots as the first has passes, packed ones up to three more.
+        return most if most > producer.passes + (0 if consumer.passes else 3) else 0
     return most
+
+
+def _stalls(definition: OpcodeDef) -> bool:
+    """Whether an instruction waits for the matrix unit, so that more slots may pass than it takes itself."""
+    return definition.issue is IssueClass.MATRIX or bool(definition.flags & {Flag.PACKED_F32, Flag.DOT})
 
 
 # Order and definition ------------------------------------------------------------------------------------------------------
@@ -213,7 +218,7 @@ def _is_plain(i: Instruction) -> bool:
 
 
 def _undefined(kernel: Kernel, pick: random.Random) -> Iterator[Mutant]:
-    """The only instruction that writes a register, left out, where another reads the register as a plain source."""
+    """The only instruction that writes a register, left out, where a memory instruction reads the register."""
     writers: dict[int, list[tuple[Block, int]]] = {}
     read = 0
     for block in kernel.blocks:
@@ -222,7 +227,7 @@ def _undefined(kernel: Kernel, pick: random.Random) -> Iterator[Mutant]:
                 return
             for unit in units(effects(i).writes & (VECTOR_MASK | _SCALAR_RESULTS)):
                 writers.setdefault(unit, []).append((block, index))
-            if not _cancels(i):
+            if i.definition.space is not None:
                 read |= _plain_reads(i)
     if kernel.descriptor is None:
         return
@@ -236,11 +241,6 @@ def _undefined(kernel: Kernel, pick: random.Random) -> Iterator[Mutant]:
             body = (*block.instructions[:index], *block.instructions[index + 1 :])
             if body and not effects(i).reads >> unit & 1:
                 yield Mutant(UNDEFINED, f"{block.label}[{index}] {i.mnemonic}", _with_block(kernel, block, body))
-
-
-def _cancels(i: Instruction) -> bool:
-    sources = [o for o in i.operands[1:] if isinstance(o, Register)]
-    return len(sources) == 2 and sources[0].range == sources[1].range
 
 
 def _lds(kernel: Kernel) -> Iterator[Mutant]:
