@@ -75,7 +75,7 @@ class _Rules(NamedTuple):
     most: int
 
 
-_NOT_REGISTERS = frozenset({Part.ALL, Part.HWREG, Part.TRAPSTS, Part.VSKIP})
+NOT_REGISTERS = frozenset({Part.ALL, Part.HWREG, Part.TRAPSTS, Part.VSKIP})
 """Parts whose unit sets are not of registers."""
 
 
@@ -83,7 +83,7 @@ _NOT_REGISTERS = frozenset({Part.ALL, Part.HWREG, Part.TRAPSTS, Part.VSKIP})
 def unnamed_rules(target: str) -> int:
     """Return the numbers, as a bit set, of the rules of `rules_for(target)` that may apply with no register in common."""
     parts = ((rule.produced, rule.consumed) for rule in rules_for(target))
-    return sum(1 << number for number, both in enumerate(parts) if not _NOT_REGISTERS.isdisjoint(both))
+    return sum(1 << number for number, both in enumerate(parts) if not NOT_REGISTERS.isdisjoint(both))
 
 
 _SCALAR_WRITES = frozenset({Part.SCALAR_WRITES, Part.EXEC_WRITES, Part.M0_WRITES, Part.VCC_OR_EXEC_WRITES})
@@ -150,7 +150,7 @@ def hazard_step(i: Instruction, target: str) -> HazardStep:
             produces.update(dict.fromkeys(numbers, mask))
             produced |= bits
             lifetime = max(lifetime, most)
-            gives |= 0 if part in _NOT_REGISTERS else mask
+            gives |= 0 if part in NOT_REGISTERS else mask
     for part, is_dpp, numbers, bits, _ in consuming:
         if is_dpp:
             # Only the first source of DPP passes through the lane permutation.
@@ -160,7 +160,7 @@ def hazard_step(i: Instruction, target: str) -> HazardStep:
         if mask:
             consumes.update(dict.fromkeys(numbers, mask))
             consumed |= bits
-            takes |= 0 if part in _NOT_REGISTERS else mask
+            takes |= 0 if part in NOT_REGISTERS else mask
     slots = 1
     if definition.mnemonic == "s_nop" and isinstance(i.operands[0], Immediate):
         slots = (i.operands[0].value & 15) + 1

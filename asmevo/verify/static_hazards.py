@@ -24,7 +24,7 @@ from asmevo.ir.isa.hazards import Relation, Rule, rules_for
 from asmevo.ir.kernel import Block, Kernel
 from asmevo.ir.memo import by_identity
 from asmevo.verify.hazard_reach import Age, Reach, State
-from asmevo.verify.hazard_steps import EVERYTHING, HazardStep, hazard_step, unnamed_rules
+from asmevo.verify.hazard_steps import NOT_REGISTERS, HazardStep, hazard_step, unnamed_rules
 
 MISSING_STATES = "E0502"
 TAKEN_BRANCH_SLOTS = 7
@@ -187,7 +187,8 @@ def _judge(producer: HazardStep, consumer: HazardStep, rules: Sequence[Rule], ag
         if age.compiler >= max(documented, llvm) or not _related(rule, producer, consumer, produced, consumed):
             continue
         agreed = min(documented, llvm)
-        live = produced & ~age.overwritten if produced != EVERYTHING else produced
+        # What a rule follows besides registers, a hardware register say, no scalar result overwrites.
+        live = produced if rule.produced in NOT_REGISTERS else produced & ~age.overwritten
         is_error = age.physical < agreed and _related(rule, producer, consumer, live, consumed)
         need, have = (agreed, age.physical) if is_error else (max(documented, llvm), age.compiler)
         if worst is None or (is_error, need - have) > (worst.is_error, worst.need - worst.have):

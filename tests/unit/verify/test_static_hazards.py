@@ -42,6 +42,13 @@ def test_states_short_by_one_are_refused(first, second, states):
     assert not errors(padded(first, states, second))
 
 
+@pytest.mark.parametrize("number", range(8))
+def test_a_scalar_written_between_is_no_hardware_register(number):
+    """Scalars and hardware registers are numbered alike, and only scalars are overwritten by scalar instructions."""
+    setreg, getreg = "s_setreg_b32 hwreg(HW_REG_MODE), s10", "s_getreg_b32 s11, hwreg(HW_REG_MODE)"
+    assert errors(f"{setreg}\ns_mov_b32 s{number}, 0\n{getreg}")
+
+
 def test_data_of_a_wide_buffer_store_with_an_sgpr_offset_is_a_note():
     """LLVM asks for a state and the manual for none."""
     store = "buffer_store_dwordx4 v[4:7], v1, s[0:3], s4 offen"
