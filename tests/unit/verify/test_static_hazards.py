@@ -46,7 +46,8 @@ def test_states_short_by_one_are_refused(first, second, states):
 def test_a_scalar_written_between_is_no_hardware_register(number):
     """Scalars and hardware registers are numbered alike, and only scalars are overwritten by scalar instructions."""
     setreg, getreg = "s_setreg_b32 hwreg(HW_REG_MODE), s10", "s_getreg_b32 s11, hwreg(HW_REG_MODE)"
-    assert errors(f"{setreg}\ns_mov_b32 s{number}, 0\n{getreg}")
+    found = errors(f"v_readlane_b32 s{number}, v0, 0\n{setreg}\ns_mov_b32 s{number}, 0\n{getreg}")
+    assert [finding.rule for finding in found] == ["setreg-getreg"]
 
 
 def test_data_of_a_wide_buffer_store_with_an_sgpr_offset_is_a_note():
