@@ -211,7 +211,21 @@ def _decode(i: Instruction, strict: bool, target: str) -> Decoded:
         return _refusal(error.diagnostics[0].message)
 
 
-def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
+@dataclass(frozen=True, slots=True)
+class FormOf:
+    """An instruction's form, with what tells it from others of that form: slots and constants as in `Decoded`, immediates."""
+
+    form: Form
+    slots: tuple[int, ...]
+    constants: tuple[int, ...]
+    immediates: tuple[int, ...]
+
+
+def form_of(i: Instruction, program: Program) -> FormOf:
+    """The form of an instruction that has this program; E0507 for what the engine does not hold or model.
+
+    A control program has no handler of its own: its form has neither modifiers nor memory.
+    """
     assert i.definition is not None
     definition = i.definition
     places: list[tuple[str, Place]] = []
@@ -239,7 +253,7 @@ def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
     if len(slots) > layout.SLOTS:
         fail("E0507", f"'{i.mnemonic}' has more operands than a decoded operation holds")
     if program.domain is Domain.CONTROL:
-        return _control(i, slots, constants)
+        return FormOf(Form(program, tuple(places), (), ""), tuple(slots), tuple(constants), ())
     modifiers = tuple(sorted({str(e.attr) for e in nodes(expressions(program)) if e.op is Op.IMM}))
     if program.domain is Domain.INTRINSIC:
         modifiers = ("offset",) if program.memory is not None else MODIFIERS.get(str(program.intrinsic), ())
@@ -251,16 +265,25 @@ def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
     deferred = ""
     if program.memory is None and Counter.LGKMCNT in definition.counters:
         deferred = "smem" if definition.family is Family.SMEM else "lds"
-    waits = bool(deferred) or (program.memory is not None and program.memory.dest is not None)
+    form = Form(program, tuple(places), modifiers, space, deferred)
+    return FormOf(form, tuple(slots), tuple(constants), tuple(_integer(i, modifier) for modifier in modifiers))
+
+
+def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
+    assert i.definition is not None
+    definition = i.definition
+    found = form_of(i, program)
+    form, slots, constants = found.form, list(found.slots), list(found.constants)
+    if program.domain is Domain.CONTROL:
+        return _control(i, slots, constants)
+    waits = bool(form.deferred) or (program.memory is not None and program.memory.dest is not None)
     if waits and any(isinstance(o, Register) and o.range.mask & _ALWAYS for o in i.operands):
         fail("E0507", f"the emulator does not load the special registers that '{i.mnemonic}' names")
-    _check_widths(i, program, dict(places))
-    form = Form(program, tuple(places), modifiers, space, deferred)
+    _check_widths(i, program, dict(form.places))
     key = form_key(form, strict)
     name = f"h_{key[:32]}"
     build: Callable[..., None] = build_intrinsic if program.domain is Domain.INTRINSIC else build_handler
     address = native().function(name, lambda module, symbol: build(module, symbol, form, strict), key)
-    immediates = tuple(_integer(i, modifier) for modifier in modifiers)
     masked = program.domain is Domain.LANE and any(w.enable is not None for w in program.writes)
     checked, reads, writes = _units(i, keeps=masked)
     marks = 0 if waits or masked or base_mnemonic(i.mnemonic) == "v_writelane_b32" else writes
@@ -269,7 +292,7 @@ def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
         address,
         tuple(slots),
         tuple(constants),
-        immediates,
+        found.immediates,
         moved.units,
         moved.reads,
         writes,

@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Thread
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,28 @@ _GROUPS_PER_THREAD = 16
 """With fewer work-groups than this for each thread, starting threads is not worth it."""
 _STOP = 1
 """The place of the stop word among what the threads share; the number of work-groups taken comes before it."""
+
+
+STOPPED = 0x100
+"""What an observer's operation returns to end the run there, without a fault."""
+Progress = Callable[[int, int], None]
+"""Told now and then how many work-groups of how many have been begun."""
+
+
+class Observer(Protocol):
+    """Looks at a run from inside, at the price of its speed: see `backend.observe`."""
+
+    def attach(self, prepared: Prepared) -> Prepared:
+        """The operations to run instead."""
+        ...
+
+    def begin(self, dispatch: Dispatch, memory: Memory, plan: Plan) -> None:
+        """Called before the only thread starts."""
+        ...
+
+    def end(self) -> None:
+        """Called after it; may raise what went wrong inside."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +76,16 @@ def run(
     seed: int = 0,
     max_instructions: int = MAX_INSTRUCTIONS,
     threads: int | None = None,
+    observer: Observer | None = None,
+    progress: Progress | None = None,
 ) -> RunResult:
     """Runs `dispatch` and returns the final buffers, or those at the first fault, which ends the run.
 
     `strict` checks registers, waits, definedness and LDS races; `fast` only bounds, alignment and write permission.
     `seed` chooses the order of work-groups and waves. `max_instructions` bounds wave-instructions over the whole run.
     `threads` defaults to what the machine has; the result never depends on it: when work-groups touch each other's bytes, or
-    one faults, the run is made again with one thread. DiagnosticError E0231 for a launch that cannot be set up, E0507 for a
+    one faults, the run is made again with one thread. `observer` makes it one thread; where it stops the run, there is no fault.
+    DiagnosticError E0231 for a launch that cannot be set up, E0507 for a
     kernel whose rounding mode is not to nearest even.
     """
     if mode not in ("strict", "fast"):
@@ -71,10 +97,12 @@ def run(
         fail("E0231", f"launch '{dispatch.name}': a work-group has 1 to {limit} work-items, not {items}")
     strict = mode == "strict"
     prepared = prepare(kernel, strict)
-    count = 1 if prepared.serial else _thread_count(threads, dispatch)
-    outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, count)
+    count = 1 if prepared.serial or observer else _thread_count(threads, dispatch)
+    if observer is not None:
+        prepared = observer.attach(prepared)
+    outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, count, observer, progress)
     if count > 1 and not _agreed(outcome, max_instructions):
-        outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, 1)
+        outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, 1, None, progress)
     return _result(prepared, dispatch, outcome, max_instructions, seed)
 
 
@@ -86,7 +114,17 @@ def _thread_count(wanted: int | None, dispatch: Dispatch) -> int:
     return max(1, min(wanted, groups, MAX_THREADS))
 
 
-def _attempt(prepared: Prepared, dispatch: Dispatch, waves: int, strict: bool, seed: int, limit: int, threads: int) -> _Outcome:
+def _attempt(
+    prepared: Prepared,
+    dispatch: Dispatch,
+    waves: int,
+    strict: bool,
+    seed: int,
+    limit: int,
+    threads: int,
+    observer: Observer | None = None,
+    progress: Progress | None = None,
+) -> _Outcome:
     """One run from the start, by `threads` threads."""
     descriptor = prepared.kernel.descriptor
     lds_bytes = (descriptor.group_segment_bytes if descriptor else 0) + dispatch.dynamic_lds_bytes
@@ -104,7 +142,12 @@ def _attempt(prepared: Prepared, dispatch: Dispatch, waves: int, strict: bool, s
     step = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p)(
         native().symbol("asm_dispatch_strict" if strict else "asm_dispatch_fast")
     )
-    statuses = _in_threads(step, [plan.record.ctypes.data for plan in plans], shared)
+    if observer is not None:
+        observer.begin(dispatch, memory, plans[0])
+    told = (lambda: progress(min(int(shared[0]), len(order.seeds)), len(order.seeds))) if progress else None
+    statuses = _in_threads(step, [plan.record.ctypes.data for plan in plans], shared, told)
+    if observer is not None:
+        observer.end()
     executed = sum(int(plan.record["executed"][0]) for plan in plans)
     merge = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)(native().symbol("asm_merge"))
     for other in maps[1:]:
@@ -113,8 +156,10 @@ def _attempt(prepared: Prepared, dispatch: Dispatch, waves: int, strict: bool, s
     return _Outcome(memory, counts.sum(0), tuple(plans), statuses, executed)
 
 
-def _in_threads(step: Callable[[int], int], addresses: list[int], shared: npt.NDArray[np.uint64]) -> tuple[int, ...]:
-    """The status of `step` for each address, each in a thread of its own but for the first.
+def _in_threads(
+    step: Callable[[int], int], addresses: list[int], shared: npt.NDArray[np.uint64], told: Callable[[], None] | None
+) -> tuple[int, ...]:
+    """The status of `step` for each address, each in a thread of its own but for the first, which calls `told` on its way.
 
     An interrupt of this thread stops the others before it is passed on.
     """
@@ -123,6 +168,8 @@ def _in_threads(step: Callable[[int], int], addresses: list[int], shared: npt.ND
     def work(n: int) -> None:
         while statuses[n] == layout.CONTINUE:
             statuses[n] = step(addresses[n])
+            if told and n == 0:
+                told()
 
     others = [Thread(target=work, args=(n,)) for n in range(1, len(addresses))]
     for thread in others:
@@ -146,7 +193,7 @@ def _agreed(outcome: _Outcome, limit: int) -> bool:
 def _fault(prepared: Prepared, dispatch: Dispatch, outcome: _Outcome, limit: int) -> Fault | None:
     """Why a run with one thread stopped."""
     (status,), (plan,) = outcome.statuses, outcome.plans
-    if status == layout.END:
+    if status in (layout.END, STOPPED):
         return None
     if status == layout.EPOCHS:
         fail("E0507", "a work-group has more barriers than the race check can number")
