@@ -11,10 +11,20 @@ Bytes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far two results may lie apart where exactness is waived; one bound that holds is enough, None bounds nothing."""
+
+    ulps: int | None = None
+    absolute: float | None = None
+    relative: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Buffer:
     """A device buffer's initial bytes, shape (n,) uint8. Backends copy it: a dispatch is never changed by a run.
 
     `defined` is False for outputs, whose initial bytes are poison: reading one before writing it is a fault in strict mode.
+    `tolerance` is for comparisons that ask for it; None is exact.
     """
 
     name: str
@@ -22,6 +32,7 @@ class Buffer:
     writable: bool
     defined: bool = True
     dtype: str = "u8"
+    tolerance: Tolerance | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +45,17 @@ class PointerSlot:
 
 
 @dataclass(frozen=True, slots=True)
+class BufferLink:
+    """Eight bytes at `offset` of `buffers[source]` hold the address of `buffers[target]`."""
+
+    source: int
+    offset: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
 class Dispatch:
-    """Grid in workgroups, workgroup in work-items, kernarg bytes with pointer slots to fill, and the buffers."""
+    """Grid in workgroups, workgroup in work-items, kernarg bytes with pointer slots to fill, and the buffers with their links."""
 
     name: str
     kernel: str
@@ -45,6 +65,7 @@ class Dispatch:
     pointers: tuple[PointerSlot, ...]
     buffers: tuple[Buffer, ...]
     dynamic_lds_bytes: int = 0
+    links: tuple[BufferLink, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ Owns number formats and seeded fills. It must not know launch files or kernels.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -129,8 +129,12 @@ def _table_decoder(values: Floats) -> Callable[[Bytes], npt.NDArray[Any]]:
 _FRACTION_BITS = {"f64": 52, "f32": 23, "f16": 10, "bf16": 7, "fp8": 3, "bf8": 2}
 
 
-def special_values(element: ElementType) -> tuple[float, ...]:
-    """The edges of a float format, both signs: zero, least and largest denormal, least normal, largest finite; infinities, NaN.
+SPRINKLES = ("zero", "denormal", "smallest", "largest", "infinity", "nan")
+"""Classes of numbers at a float format's edges."""
+
+
+def special_classes(element: ElementType) -> dict[str, tuple[float, ...]]:
+    """The edges of a float format by class, both signs: zero, least and largest denormal, least normal, largest; infinity, NaN.
 
     A format without infinities or without a negative zero encodes these as its nearest.
     """
@@ -141,15 +145,28 @@ def special_values(element: ElementType) -> tuple[float, ...]:
     if element.size == 1:  # Some 8-bit formats have numbers where others have infinity.
         largest = int(np.flatnonzero(np.isfinite(element.decode(np.arange(128, dtype=np.uint8))))[-1])
     codes = np.array((0, 1, normal - 1, normal, largest), dtype=f"u{element.size}")
-    finite = element.decode(_bytes(codes)).astype(np.float64)
-    return (*(float(sign * value) for value in finite for sign in (1, -1)), math.inf, -math.inf, math.nan)
+    zero, *edges = ((float(value), -float(value)) for value in element.decode(_bytes(codes)).astype(np.float64))
+    return {
+        "zero": zero,
+        "denormal": (*edges[0], *edges[1]),
+        "smallest": edges[2],
+        "largest": edges[3],
+        "infinity": (math.inf, -math.inf),
+        "nan": (math.nan,),
+    }
+
+
+def special_values(element: ElementType, classes: Sequence[str] = SPRINKLES) -> tuple[float, ...]:
+    """The edges of a float format in some classes, by default in all."""
+    known = special_classes(element)
+    return tuple(value for name in SPRINKLES if name in classes for value in known[name])
 
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """How a buffer starts: `kind` with its parameters; `high` is exclusive for integers, as in NumPy.
+    """How a buffer starts: `kind` with its parameters; `high` is exclusive, as in NumPy, but for `offsets`.
 
-    `special` puts `specials` in place of a `share` (0 to 1) of normal numbers.
+    `specials` take the place of a `share` (0 to 1) of the numbers, whatever the kind. `data` are the numbers of `list`.
     """
 
     kind: str
@@ -160,26 +177,56 @@ class Fill:
     scale: float = 1.0
     share: float = 0.125
     specials: tuple[float, ...] = ()
+    data: tuple[float, ...] = ()
 
 
-FILLS = ("normal", "special", "uniform", "integers", "zeros", "arange", "constant")
+FILLS = (
+    "normal", "special", "uniform", "integers", "permutation", "indices", "pages", "offsets", "zeros", "arange", "constant",
+    "list", "pointers",
+)  # fmt: skip
+"""All fills; the addresses of `pointers` are known only when the launch is run, so its numbers are zeros here."""
 
 
-def fill_values(fill: Fill, count: int) -> npt.NDArray[Any]:
-    """`count` numbers, the same for the same fill on every machine. arange counts from `value` in steps of `scale`."""
+def fill_values(fill: Fill, count: int, width: int | None = None) -> npt.NDArray[Any]:
+    """`count` numbers, the same for the same fill on every machine; `width` is the length of a row, `count` if not given.
+
+    A `permutation` and `indices` are drawn for each row, `pages` and `offsets` once; `list` is repeated to the end.
+    """
     random = np.random.default_rng(fill.seed)
-    if fill.kind == "normal":
-        return random.standard_normal(count) * fill.scale + fill.value
-    if fill.kind == "special":
-        values = random.standard_normal(count) * fill.scale + fill.value
-        chosen = np.array(fill.specials)[random.integers(0, len(fill.specials), count)]
-        return np.where(random.random(count) < fill.share, chosen, values)
-    if fill.kind == "uniform":
-        return random.uniform(fill.low, fill.high, count)
-    if fill.kind == "integers":
-        return random.integers(int(fill.low), int(fill.high), count)
-    if fill.kind == "arange":
-        return np.arange(count) * fill.scale + fill.value
-    if fill.kind == "constant":
-        return np.full(count, fill.value)
-    return np.zeros(count)
+    values = _values(fill, count, width or count, random)
+    if not fill.specials:
+        return values
+    chosen = np.array(fill.specials)[random.integers(0, len(fill.specials), count)]
+    return np.where(random.random(count) < fill.share, chosen, values)
+
+
+def _values(fill: Fill, count: int, width: int, random: np.random.Generator) -> npt.NDArray[Any]:
+    low, high = fill.low, fill.high
+    match fill.kind:
+        case "normal" | "special":
+            return random.standard_normal(count) * fill.scale + fill.value
+        case "uniform":
+            return random.uniform(low, high, count)
+        case "integers":
+            return random.integers(int(low), int(high), count)
+        case "permutation":
+            return np.concatenate([random.permutation(width) + int(low) for _ in range(count // width)])
+        case "indices":
+            return np.concatenate([_distinct(random, int(low), int(high), width) for _ in range(count // width)])
+        case "pages":
+            return _distinct(random, int(low), int(high), count)
+        case "offsets":
+            cuts = np.sort(random.integers(0, int(high) - int(low) * (count - 1) + 1, max(count - 2, 0)))
+            return np.concatenate([[0], cuts + int(low) * np.arange(1, count - 1), [int(high)]])[-count:]
+        case "arange":
+            return np.arange(count) * fill.scale + fill.value
+        case "constant":
+            return np.full(count, fill.value)
+        case "list":
+            return np.resize(np.array(fill.data), count)
+        case _:
+            return np.zeros(count)
+
+
+def _distinct(random: np.random.Generator, low: int, high: int, count: int) -> npt.NDArray[Any]:
+    return random.choice(high - low, count, replace=False) + low

@@ -55,7 +55,10 @@ class Group:
 
 
 def build_memory(dispatch: Dispatch, lds_bytes: int) -> Memory:
-    """Copies the buffers and fills the kernarg segment with their addresses. E0231 on a pointer slot that does not fit."""
+    """Copies the buffers and fills the kernarg segment, and buffers with links, with their addresses.
+
+    E0231 on a pointer slot that does not fit.
+    """
     count = len(dispatch.buffers)
     kernarg = bytearray(dispatch.kernarg)
     for slot in dispatch.pointers:
@@ -83,6 +86,11 @@ def build_memory(dispatch: Dispatch, lds_bytes: int) -> Memory:
         shadow[start : start + len(block)] = layout.MAP_DEFINED if defined else 0
         writable = n < count and dispatch.buffers[n].writable
         table[n] = (layout.base_address(n), len(block), arena.ctypes.data + start, writable)
+    for link in dispatch.links:
+        if not 0 <= link.source < count or not 0 <= link.target < count or not 0 <= link.offset <= len(blocks[link.source]) - 8:
+            fail("E0231", f"launch '{dispatch.name}': a link from byte {link.offset} of a buffer does not fit")
+        at = starts[link.source] + link.offset
+        arena[at : at + 8] = np.frombuffer(struct.pack("<Q", layout.base_address(link.target)), np.uint8)
     return Memory(
         arena,
         shadow,
