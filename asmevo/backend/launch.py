@@ -55,7 +55,7 @@ class BufferLink:
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """Grid in workgroups, workgroup in work-items, kernarg bytes with pointer slots to fill, and the buffers with their links."""
+    """Grid in workgroups, workgroup in work-items, kernarg bytes with pointer slots to fill, the buffers and their links."""
 
     name: str
     kernel: str

@@ -14,12 +14,14 @@ from asmevo.backend.launch import Buffer, Bytes, Dispatch, Fault, RunResult
 from asmevo.diagnostics import fail
 from asmevo.ir.kernel import Kernel
 from asmevo.verify.launch_data import element_types
+from asmevo.verify.tolerances import agreeing
 from asmevo.verify.verdict import Basis, Counterexample, Outcome, Verdict
 
 METHOD = "emulator"
 Runner = Callable[[Kernel, Dispatch, int], RunResult]
 """Runs a kernel on a dispatch with a seed of wave order and buffer addresses."""
 
+RULES = ("exact", "launch")
 _UNDECIDED = {"budget": Outcome.UNKNOWN, "unsupported": Outcome.UNSUPPORTED}
 
 
@@ -37,10 +39,13 @@ def compare(
     TESTED when for each launch and seed the same bytes were written with the same values and neither kernel faulted. REFUTED
     with the first difference, or with the candidate's fault. ERROR when K0 itself faults: nothing can be compared with it.
     UNKNOWN when there is no launch, a budget ran out, or K0's own result at that place depends on the seed; UNSUPPORTED when
-    an instruction cannot be run. E0520 for a rule other than "exact": bit for bit, NaN payloads and signed zeros included.
+    an instruction cannot be run.
+
+    The rule "exact" is bit for bit, NaN payloads and signed zeros included. Under "launch" the values of a buffer may differ by
+    the tolerance that the launch gives it, and the verdict says that it assumes this to be harmless. E0520 for another rule.
     """
-    if rule != "exact":
-        fail("E0520", f"unknown comparison rule '{rule}'", help="the rule is exact")
+    if rule not in RULES:
+        fail("E0520", f"unknown comparison rule '{rule}'", help=f"use {' or '.join(RULES)}")
     if not dispatches or not seeds:
         return _verdict(Outcome.UNKNOWN, "nothing was run", "no launch was given")
     run = runner or _emulate
@@ -59,10 +64,10 @@ def compare(
             known.append(before)
             approximate |= before.approximate or after.approximate
             compared += sum(int(np.count_nonzero(mask)) for mask in before.written)
-            difference = _first_difference(dispatch, before, after)
+            difference = _first_difference(k0.target, dispatch, before, after, rule)
             if difference is not None:
                 return _differs(k0, dispatch, known, before, after, difference, place)
-    return _tested(dispatches, seeds, compared, approximate)
+    return _tested(dispatches, seeds, compared, approximate, rule)
 
 
 def _emulate(kernel: Kernel, dispatch: Dispatch, seed: int) -> RunResult:
@@ -96,17 +101,27 @@ def _shown(fault: Fault) -> str:
     return f"{fault.kind}{place}, instruction {fault.uid}, wave {fault.wave}: {fault.message}"
 
 
-def _first_difference(dispatch: Dispatch, before: RunResult, after: RunResult) -> tuple[int, int] | None:
+def _first_difference(
+    target: str, dispatch: Dispatch, before: RunResult, after: RunResult, rule: str
+) -> tuple[int, int] | None:
     """Return buffer number and byte offset of the first byte that one wrote and the other did not, or that differs."""
     for number in range(len(dispatch.buffers)):
         either: npt.NDArray[np.bool_] = before.written[number] | after.written[number]
         differs = (before.written[number] != after.written[number]) | (
-            either & (before.buffers[number] != after.buffers[number])
+            either & _differing(target, dispatch.buffers[number], before.buffers[number], after.buffers[number], rule)
         )
         found = np.flatnonzero(differs)
         if found.size:
             return number, int(found[0])
     return None
+
+
+def _differing(target: str, buffer: Buffer, before: Bytes, after: Bytes, rule: str) -> npt.NDArray[np.bool_]:
+    """The bytes that differ; within a tolerance the whole of an element that is too far off."""
+    if rule == "exact" or buffer.tolerance is None:
+        return before != after
+    element = element_types(target)[buffer.dtype]
+    return ~np.repeat(agreeing(buffer, target, before, after), element.size)[: len(before)]
 
 
 def _differs(
@@ -147,10 +162,14 @@ def _value(target: str, buffer: Buffer, data: Bytes, offset: int) -> str:
     return f"{element.decode(raw)[0]} (0x{bits:0{2 * size}x})"
 
 
-def _tested(dispatches: Sequence[Dispatch], seeds: Sequence[int], compared: int, approximate: bool) -> Verdict:
+def _tested(dispatches: Sequence[Dispatch], seeds: Sequence[int], compared: int, approximate: bool, rule: str) -> Verdict:
     names = ", ".join(dispatch.name for dispatch in dispatches)
-    detail = f"launches {names}; seeds {', '.join(str(seed) for seed in seeds)}; {compared} written bytes equal"
+    loose = sorted({b.name for d in dispatches for b in d.buffers if b.tolerance is not None}) if rule == "launch" else []
+    told = "written bytes equal" if not loose else "written bytes equal or within the launch's tolerances"
+    detail = f"launches {names}; seeds {', '.join(str(seed) for seed in seeds)}; {compared} {told}"
     assumptions = ["these launches stand for the others"]
+    if loose:
+        assumptions.append(f"what the launch tolerates of {', '.join(loose)} is harmless: these were not compared bit for bit")
     if approximate:
         assumptions.append("instructions whose exact bits are not published give the same result for the same input")
     basis = Basis(METHOD, Outcome.TESTED, detail, tuple(assumptions))

@@ -39,12 +39,14 @@ class Judge:
     """Judges candidates against K0 at one level.
 
     `timeout_s` is the z3 budget of one window; `seeds` are the wave orders of strict emulation; `dispatches` the launches.
+    `rule` is how their results are compared, see `differential.compare`.
     """
 
     level: Level
     dispatches: Sequence[Dispatch] = ()
     timeout_s: float = 5.0
     seeds: tuple[int, ...] = (0, 1)
+    rule: str = "exact"
 
     def __call__(self, before: Kernel, after: Kernel) -> Verdict:
         """The verdict on `after` as a replacement of `before`. Proved needs proof of both values and timing obligations."""
@@ -63,7 +65,7 @@ class Judge:
         proved = Outcome.PROVED if barriers else proof.outcome
         if self.level is Level.SMT:
             return Verdict(proved, basis)
-        test = compare(before, after, self.dispatches, seeds=self.seeds)
+        test = compare(before, after, self.dispatches, seeds=self.seeds, rule=self.rule)
         basis = (*basis, *test.basis)
         if not test.outcome.is_success:
             return Verdict(test.outcome, basis, test.counterexample, test.reason)

@@ -147,7 +147,15 @@ def _explain(error: ValidationError, text: str, file: str) -> NoReturn:
         fail("E0222", f"'{shown}' is missing", span, "write 'version = 1' at the top" if shown == "version" else None)
     if first["type"] != "extra_forbidden":
         fail("E0222", f"'{shown}': {first['msg'][:1].lower()}{first['msg'][1:]}, not {first['input']!r}", span)
-    model = Tolerance if "compare" in key else Argument if {"args", "buffers"} & set(key) else Case if key[0] == "case" else LaunchTree
+    model = (
+        Tolerance
+        if "compare" in key
+        else Argument
+        if {"args", "buffers"} & set(key)
+        else Case
+        if key[0] == "case"
+        else LaunchTree
+    )
     near = difflib.get_close_matches(str(key[-1]), list(model.model_fields), n=1)
     known = f"known here: {', '.join(model.model_fields)}"
     fail("E0222", f"unknown key '{shown}'", span, f"did you mean '{near[0]}'? {known}" if near else known)

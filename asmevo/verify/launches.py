@@ -8,37 +8,30 @@ from __future__ import annotations
 import difflib
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
-from asmevo.backend.launch import Buffer, Dispatch, PointerSlot
-from asmevo.diagnostics import fail
+from asmevo.backend.launch import Buffer, BufferLink, Dispatch, PointerSlot
 from asmevo.ir.abi import KernelArgument
 from asmevo.ir.kernel import Kernel
-from asmevo.verify.launch_data import FILLS, POISON, ElementType, Fill, element_types, fill_values, special_values
-from asmevo.verify.launch_file import Argument, Case, LaunchFile, Number, Whole, read_launch_file
-
-MAX_BUFFER_BYTES = 1 << 30
-"""What the buffers of all cases take together: every case is built before the first is run."""
-
-MAX_FILLED = 1 << 26
-"""Elements of a buffer that a fill computes, in double precision and with temporaries of that size."""
+from asmevo.verify.launch_contents import make_buffer
+from asmevo.verify.launch_data import ElementType, element_types
+from asmevo.verify.launch_file import MAX_CASES, Argument, Key, LaunchFile, Whole, parse_launch_file, read_launch_file
+from asmevo.verify.launch_scope import Scope, first
 
 MAX_GROUP_ITEMS = 1024
 MAX_GRID = 1 << 31
 MAX_GROUPS = 1 << 20
 """Work-groups of one case, which are run one by one."""
 MAX_LDS_BYTES = 160 * 1024
-MAX_WHOLE = 1 << 62
 POINTER_BYTES = 8
 
 
 def load_launches(path: Path | str, kernel: Kernel) -> list[Dispatch]:
-    """The cases of a launch file as dispatches of `kernel`, in file order.
+    """The cases of a launch file as dispatches of `kernel`, in file order; a case with a sweep is one for each choice.
 
     Arguments go to metadata arguments by name where the metadata has names and the file gives one, else by position among the
     visible ones; without metadata they are packed by natural alignment. Hidden arguments are filled from the launch. The same
@@ -46,29 +39,51 @@ def load_launches(path: Path | str, kernel: Kernel) -> list[Dispatch]:
 
     Raises: DiagnosticError E0220 to E0226, pointing into the file.
     """
-    file = read_launch_file(Path(path))
+    return _build_all(read_launch_file(Path(path)), kernel)
+
+
+def parse_launches(text: str, name: str, kernel: Kernel) -> list[Dispatch]:
+    """As `load_launches`, of a text that messages call `name`."""
+    return _build_all(parse_launch_file(text, Path(name)), kernel)
+
+
+def _build_all(file: LaunchFile, kernel: Kernel) -> list[Dispatch]:
     tree = file.tree
     if tree.kernel is not None and tree.kernel != kernel.name:
-        fail("E0223", f"the file launches '{tree.kernel}', the kernel is '{kernel.name}'", file.span("kernel"))
-    if not tree.case:
-        return [_Builder(file, (), tree, tree, kernel, "case0").build()]
-    names = [case.name or f"case{number}" for number, case in enumerate(tree.case)]
-    for number, name in enumerate(names):
-        if name in names[:number]:
-            fail("E0223", f"two cases are named '{name}'", file.span("case", number, "name"))
+        Scope(file, (), tree, tree).refuse(
+            "E0223", f"the file launches '{tree.kernel}', the kernel is '{kernel.name}'", ("kernel",)
+        )
     dispatches: list[Dispatch] = []
     taken = 0
-    for number, case in enumerate(tree.case):
-        dispatches.append(_Builder(file, ("case", number), case, tree, kernel, names[number], taken).build())
+    names: set[str] = set()
+    for scope, name in _scopes(file):
+        if name in names:
+            scope.refuse("E0223", f"two cases are named '{name}'", (*scope.key, "name"))
+        names.add(name)
+        dispatches.append(_Builder(scope, kernel, name, taken).build())
         taken += sum(buffer.data.size for buffer in dispatches[-1].buffers)
     return dispatches
 
 
-_T = TypeVar("_T")
-
-
-def _first(own: _T | None, shared: _T | None, default: _T) -> _T:
-    return own if own is not None else shared if shared is not None else default
+def _scopes(file: LaunchFile) -> Iterator[tuple[Scope, str]]:
+    """Each launch with its name. Raises E0224 for sweeps that are empty or too many."""
+    tree = file.tree
+    total = 0
+    for number, case in enumerate(tree.case or [tree]):
+        key: Key = ("case", number) if tree.case else ()
+        name = case.name or f"case{number}"
+        sweep = {**tree.sweep, **case.sweep}
+        place = (*(key if case.sweep else ()), "sweep")
+        empty = [swept for swept, numbers in sweep.items() if not numbers]
+        if empty:
+            Scope(file, key, case, tree).refuse("E0224", f"sweep has no numbers for '{empty[0]}'", place)
+        total += math.prod(len(numbers) for numbers in sweep.values())
+        if total > MAX_CASES:
+            Scope(file, key, case, tree).refuse("E0224", f"more than {MAX_CASES} launches", place)
+        for choice in itertools.product(*sweep.values()):
+            chosen = dict(zip(sweep, choice, strict=True))
+            shown = ", ".join([name, *(f"{swept} = {value}" for swept, value in chosen.items())])
+            yield Scope(file, key, case.model_copy(update={"values": {**case.values, **chosen}}), tree), shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,93 +96,73 @@ class _Slot:
 
 @dataclass(slots=True)
 class _Builder:
-    """Builds one dispatch; `key` is the case's place in the file."""
+    """Builds one dispatch."""
 
-    file: LaunchFile
-    key: tuple[str | int, ...]
-    case: Case
-    tree: Case
+    scope: Scope
     kernel: Kernel
     name: str
     taken: int = 0
     """Bytes of earlier cases' buffers."""
     buffers: list[Buffer] = field(default_factory=lambda: [])
     pointers: list[PointerSlot] = field(default_factory=lambda: [])
+    links: list[BufferLink] = field(default_factory=lambda: [])
     pieces: dict[int, bytes] = field(default_factory=lambda: {})
 
     def build(self) -> Dispatch:
-        grid, workgroup = (
-            self._triple("grid", _first(self.case.grid, self.tree.grid, []), MAX_GRID),
-            self._triple("workgroup", _first(self.case.workgroup, self.tree.workgroup, []), MAX_GROUP_ITEMS),
-        )
+        case, tree = self.scope.case, self.scope.tree
+        grid = self._triple("grid", first(case.grid, tree.grid, []), MAX_GRID)
+        workgroup = self._triple("workgroup", first(case.workgroup, tree.workgroup, []), MAX_GROUP_ITEMS)
         self._check_group(workgroup)
         self._check_grid(grid)
-        lds = self._whole(_first(self.case.dynamic_lds_bytes, self.tree.dynamic_lds_bytes, 0), self._place("dynamic_lds_bytes"))
-        if not 0 <= lds <= 160 * 1024:
-            fail(
-                "E0224",
-                f"dynamic_lds_bytes is {lds}, not within 0 to 163840",
-                self.file.span(*self._place("dynamic_lds_bytes")),
-            )
-        arguments = _first(self.case.args, self.tree.args, [])
+        place = self.scope.place("dynamic_lds_bytes")
+        lds = self.scope.whole(first(case.dynamic_lds_bytes, tree.dynamic_lds_bytes, 0), place)
+        if not 0 <= lds <= MAX_LDS_BYTES:
+            self.scope.refuse("E0224", f"dynamic_lds_bytes is {lds}, not within 0 to {MAX_LDS_BYTES}", place)
+        arguments = first(case.args, tree.args, [])
         slots = self._slots(arguments)
         for number, (argument, slot) in enumerate(zip(arguments, slots, strict=True)):
             self._place_argument(number, argument, slot)
+        others = first(case.buffers, tree.buffers, [])
+        for number, argument in enumerate(others):
+            self._other_buffer(number, argument)
         for number, argument in enumerate(arguments):
             if argument.pointer is not None:
                 self._point(number, argument, slots[number])
+        for name, given in (("args", arguments), ("buffers", others)):
+            for number, argument in enumerate(given):
+                self._link(self.scope.place(name, number), argument)
         self._refuse_missing({slot.offset for slot in slots})
         self._hidden(grid, workgroup, lds)
         return Dispatch(
-            self.name, self.kernel.name, grid, workgroup, self._pack(), tuple(self.pointers), tuple(self.buffers), lds
-        )
-
-    def _place(self, name: str, *rest: str | int) -> tuple[str | int, ...]:
-        return (*(self.key if getattr(self.case, name) is not None else ()), name, *rest)
-
-    def _number(self, value: Number, place: tuple[str | int, ...]) -> int | float:
-        if not isinstance(value, str):
-            return value
-        known = {**self.tree.values, **self.case.values}
-        if value not in known:
-            near = difflib.get_close_matches(value, list(known), n=1)
-            names = f"values has {', '.join(known) or 'nothing'}"
-            fail(
-                "E0224", f"no value is named '{value}'", self.file.span(*place), f"did you mean '{near[0]}'?" if near else names
-            )
-        return known[value]
-
-    def _whole(self, value: Number, place: tuple[str | int, ...]) -> int:
-        number = self._number(value, place)
-        if not isinstance(number, int):
-            fail("E0224", f"{number} is not a whole number", self.file.span(*place))
-        return number
+            self.name, self.kernel.name, grid, workgroup, self._pack(), tuple(self.pointers), tuple(self.buffers), lds,
+            tuple(self.links),
+        )  # fmt: skip
 
     def _triple(self, name: str, given: Sequence[Whole], most: int) -> tuple[int, int, int]:
-        place = self._place(name)
+        place = self.scope.place(name)
         if not given:
-            fail("E0224", f"case '{self.name}' has no {name}", self.file.span(*self.key), f"write {name} = [..., 1, 1]")
-        sizes = [self._whole(item, place) for item in given] + [1] * (3 - len(given))
+            self.scope.refuse("E0224", f"case '{self.name}' has no {name}", self.scope.key, f"write {name} = [..., 1, 1]")
+        sizes = [self.scope.whole(item, place) for item in given] + [1] * (3 - len(given))
         for size in sizes:
             if not 1 <= size <= most:
-                fail("E0224", f"{name} has {size}, not within 1 to {most}", self.file.span(*place))
+                self.scope.refuse("E0224", f"{name} has {size}, not within 1 to {most}", place)
         return sizes[0], sizes[1], sizes[2]
 
     def _check_grid(self, grid: tuple[int, int, int]) -> None:
         groups = math.prod(grid)
         if groups > MAX_GROUPS:
             message = f"the grid has {groups} work-groups, more than {MAX_GROUPS}"
-            fail("E0224", message, self.file.span(*self._place("grid")), "a smaller grid that reaches the same code will do")
+            self.scope.refuse("E0224", message, self.scope.place("grid"), "a smaller grid that reaches the same code will do")
 
     def _check_group(self, workgroup: tuple[int, int, int]) -> None:
         items = math.prod(workgroup)
         metadata = self.kernel.metadata
         most = min((metadata and metadata.max_flat_workgroup_size) or MAX_GROUP_ITEMS, MAX_GROUP_ITEMS)
         if items > most:
-            fail(
+            self.scope.refuse(
                 "E0224",
                 f"the workgroup has {items} work-items; this kernel takes {most}",
-                self.file.span(*self._place("workgroup")),
+                self.scope.place("workgroup"),
             )
 
     def _slots(self, arguments: Sequence[Argument]) -> list[_Slot]:
@@ -175,7 +170,7 @@ class _Builder:
         slots: list[_Slot] = []
         end = 0
         for number, argument in enumerate(arguments):
-            place = self._place("args", number)
+            place = self.scope.place("args", number)
             if argument.at is not None:
                 match = [item for item in declared if item.offset == argument.at]
                 slots.append(_Slot(argument.at, match[0] if match else None))
@@ -187,7 +182,7 @@ class _Builder:
                 slots.append(_Slot(-(-end // min(size, 8)) * min(size, 8), None))
             end = slots[-1].offset + self._size(number, argument)
             if any(slot.offset == slots[-1].offset for slot in slots[:-1]):
-                fail("E0226", f"two arguments are at kernarg offset {slots[-1].offset}", self.file.span(*place))
+                self.scope.refuse("E0226", f"two arguments are at kernarg offset {slots[-1].offset}", place)
         return slots
 
     def _visible(self) -> list[KernelArgument]:
@@ -200,38 +195,38 @@ class _Builder:
             if names.count(argument.name) != 1:
                 near = difflib.get_close_matches(argument.name, names, n=1)
                 problem = "has no" if argument.name not in names else "has several"
-                fail(
+                self.scope.refuse(
                     "E0226", f"the kernel {problem} argument named '{argument.name}'",
-                    self.file.span(*self._place("args", number, "name")),
+                    self.scope.place("args", number, "name"),
                     f"did you mean '{near[0]}'?" if near and problem == "has no" else f"its arguments: {', '.join(names)}",
                 )  # fmt: skip
             return declared[names.index(argument.name)]
         if number >= len(declared):
-            fail(
+            self.scope.refuse(
                 "E0226", f"argument {number} is too many: the kernel takes {len(declared)}",
-                self.file.span(*self._place("args", number)),
+                self.scope.place("args", number),
             )  # fmt: skip
         return declared[number]
 
-    def _type(self, number: int, argument: Argument) -> ElementType:
+    def _type(self, place: Key, argument: Argument) -> ElementType:
         types = element_types(self.kernel.target)
         if argument.dtype not in types:
-            place = self._place("args", number, *(("dtype",) if argument.dtype else ()))
             message = f"unknown dtype '{argument.dtype}'" if argument.dtype else "the argument needs a dtype"
-            fail("E0225", message, self.file.span(*place), f"one of {', '.join(types)}")
+            where = (*place, "dtype") if argument.dtype else place
+            self.scope.refuse("E0225", message, where, f"one of {', '.join(types)}")
         return types[argument.dtype]
 
     def _size(self, number: int, argument: Argument) -> int:
         given = [name for name in ("buffer", "scalar", "pointer", "bytes") if getattr(argument, name) is not None]
         if len(given) != 1:
             found = f"not {' and '.join(given)}" if given else "none is given"
-            fail(
+            self.scope.refuse(
                 "E0225",
                 f"an argument is one of buffer, scalar, pointer, bytes: {found}",
-                self.file.span(*self._place("args", number)),
+                self.scope.place("args", number),
             )
         if argument.scalar is not None:
-            return self._type(number, argument).size
+            return self._type(self.scope.place("args", number), argument).size
         return len(self._raw(number, argument)) if argument.bytes is not None else POINTER_BYTES
 
     def _raw(self, number: int, argument: Argument) -> bytes:
@@ -240,19 +235,21 @@ class _Builder:
         except ValueError:
             data = b""
         if not data:
-            fail("E0225", 'bytes is not hexadecimal text such as "00ff"', self.file.span(*self._place("args", number, "bytes")))
+            self.scope.refuse(
+                "E0225", 'bytes is not hexadecimal text such as "00ff"', self.scope.place("args", number, "bytes")
+            )
         return data
 
     def _place_argument(self, number: int, argument: Argument, slot: _Slot) -> None:
-        place = self._place("args", number)
+        place = self.scope.place("args", number)
         size = self._size(number, argument)
         if slot.declared and slot.declared.size != size:
-            fail(
+            self.scope.refuse(
                 "E0226", f"the kernel's argument at offset {slot.offset} has {slot.declared.size} bytes, this one {size}",
-                self.file.span(*place),
+                place,
             )  # fmt: skip
         if argument.buffer is not None:
-            self._buffer(number, argument)
+            self._buffer(place, number, argument, self._type(place, argument), argument.name or f"arg{number}")
             self.pointers.append(PointerSlot(slot.offset, len(self.buffers) - 1))
         elif argument.scalar is not None:
             self.pieces[slot.offset] = self._scalar(number, argument)
@@ -260,87 +257,72 @@ class _Builder:
             self.pieces[slot.offset] = self._raw(number, argument)
 
     def _scalar(self, number: int, argument: Argument) -> bytes:
-        element = self._type(number, argument)
-        place = self._place("args", number, "scalar")
+        element = self._type(self.scope.place("args", number), argument)
+        place = self.scope.place("args", number, "scalar")
         assert argument.scalar is not None
-        value = self._number(argument.scalar, place)
+        value = self.scope.number(argument.scalar, place)
         if not element.is_float:
             bits = element.size * 8
             low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if element.name[0] == "i" else (0, (1 << bits) - 1)
             if not isinstance(value, int) or not low <= value <= high:
-                fail("E0225", f"{value} is no {element.name}", self.file.span(*place))
+                self.scope.refuse("E0225", f"{value} is no {element.name}", place)
             return value.to_bytes(element.size, "little", signed=element.name[0] == "i")
         return element.encode(np.array([value], dtype=np.float64)).tobytes()
 
-    def _buffer(self, number: int, argument: Argument) -> None:
-        place = self._place("args", number)
-        element = self._type(number, argument)
-        assert argument.buffer is not None
-        shape = [self._whole(item, (*place, "buffer")) for item in argument.buffer]
-        if not shape or any(item < 1 for item in shape):
-            fail("E0225", f"a buffer's shape is whole numbers from 1, not {shape}", self.file.span(*place, "buffer"))
-        count = math.prod(shape)
-        total = self.taken + count * element.size + sum(buffer.data.size for buffer in self.buffers)
-        if total > MAX_BUFFER_BYTES:
-            fail("E0225", f"the buffers take {total} bytes, more than {MAX_BUFFER_BYTES}", self.file.span(*place, "buffer"))
-        if count > MAX_FILLED and argument.role != "out":
-            fail("E0225", f"{count} elements are more than the {MAX_FILLED} that are filled", self.file.span(*place, "buffer"))
-        name = argument.name or f"arg{number}"
+    def _buffer(self, place: Key, number: int, argument: Argument, element: ElementType, name: str) -> None:
         if any(buffer.name == name for buffer in self.buffers):
-            fail("E0225", f"two buffers are named '{name}'", self.file.span(*place, "name"))
-        if argument.role == "out":
-            if argument.fill is not None:
-                fail("E0225", "an output has no fill: it starts undefined", self.file.span(*place, "fill"), 'role = "inout"?')
-            data = np.full(count * element.size, POISON, dtype=np.uint8)
-        else:
-            data = element.encode(fill_values(self._fill(number, argument, element), count))
-        self.buffers.append(Buffer(name, data, argument.role != "in", argument.role != "out", element.name))
+            self.scope.refuse("E0225", f"two buffers are named '{name}'", (*place, "name"))
+        case, tree = self.scope.case, self.scope.tree
+        seed = (number if argument.seed is None else argument.seed) + (case.seed or tree.seed)
+        taken = self.taken + sum(buffer.data.size for buffer in self.buffers)
+        self.buffers.append(make_buffer(self.scope, place, argument, name, element, seed, taken))
 
-    def _fill(self, number: int, argument: Argument, element: ElementType) -> Fill:
-        place = self._place("args", number)
-        if argument.fill not in FILLS:
-            message = f"unknown fill '{argument.fill}'" if argument.fill else "an input buffer needs a fill"
-            fail("E0225", message, self.file.span(*place, "fill"), f"one of {', '.join(FILLS)}")
-        if argument.fill in ("normal", "special", "uniform") and not element.is_float:
-            fail("E0225", f"fill '{argument.fill}' needs a float dtype", self.file.span(*place, "fill"), 'use "integers"')
-        seed = number if argument.seed is None else argument.seed
-        given = {
-            name: float(self._number(value, (*place, name)))
-            for name in ("low", "high", "value", "scale", "share")
-            if (value := getattr(argument, name)) is not None
-        }
-        for name, value in given.items():
-            if (argument.fill == "integers" or not element.is_float) and not abs(value) < MAX_WHOLE:
-                fail("E0225", f"{name} {value} is no whole number that a fill can make", self.file.span(*place, name))
-        fill = Fill(argument.fill, seed, **given, specials=special_values(element) if argument.fill == "special" else ())
-        if not 0 < fill.share <= 1:
-            fail("E0225", f"share {fill.share} is not above 0 and at most 1", self.file.span(*place, "share"))
-        if argument.fill in ("uniform", "integers") and not fill.low < fill.high:
-            fail("E0225", f"low {fill.low} is not below high {fill.high}", self.file.span(*place))
-        return fill
+    def _other_buffer(self, number: int, argument: Argument) -> None:
+        """A buffer that no argument holds."""
+        place = self.scope.place("buffers", number)
+        if argument.buffer is None or argument.name is None:
+            self.scope.refuse("E0225", "what stands in buffers has a name and a buffer's shape", place)
+        odd = [key for key in ("at", "scalar", "pointer", "bytes") if getattr(argument, key) is not None]
+        if odd:
+            self.scope.refuse("E0225", f"what stands in buffers has no {odd[0]}", (*place, odd[0]))
+        self._buffer(place, number, argument, self._type(place, argument), argument.name)
+
+    def _link(self, place: Key, argument: Argument) -> None:
+        """The addresses that a buffer of pointers holds; an empty name leaves a null pointer."""
+        if argument.to is None or argument.buffer is None:
+            return
+        names = [buffer.name for buffer in self.buffers]
+        source = next(n for n, name in enumerate(names) if name == (argument.name or f"arg{place[-1]}"))
+        if len(argument.to) * POINTER_BYTES > self.buffers[source].data.size:
+            self.scope.refuse("E0225", f"{len(argument.to)} pointers do not fit the buffer", (*place, "to"))
+        for position, name in enumerate(argument.to):
+            if name and name not in names:
+                self.scope.refuse("E0225", f"no buffer is named '{name}'", (*place, "to"), f"buffers: {', '.join(names)}")
+            if name:
+                self.links.append(BufferLink(source, POINTER_BYTES * position, names.index(name)))
 
     def _point(self, number: int, argument: Argument, slot: _Slot) -> None:
-        place = self._place("args", number)
+        place = self.scope.place("args", number)
         names = [buffer.name for buffer in self.buffers]
         if argument.pointer not in names:
-            fail(
+            self.scope.refuse(
                 "E0225",
                 f"no buffer is named '{argument.pointer}'",
-                self.file.span(*place, "pointer"),
+                (*place, "pointer"),
                 f"buffers: {', '.join(names)}",
             )
         index = names.index(argument.pointer)
-        offset = self._whole(argument.offset, (*place, "offset"))
+        offset = self.scope.whole(argument.offset, (*place, "offset"))
         if not 0 <= offset <= self.buffers[index].data.size:
-            fail("E0225", f"offset {offset} lies outside '{argument.pointer}'", self.file.span(*place, "offset"))
+            self.scope.refuse("E0225", f"offset {offset} lies outside '{argument.pointer}'", (*place, "offset"))
         self.pointers.append(PointerSlot(slot.offset, index, offset))
 
     def _refuse_missing(self, given: set[int]) -> None:
         missing = [entry for entry in self._visible() if entry.offset not in given]
-        if missing and _first(self.case.rest, self.tree.rest, "refuse") == "refuse":
+        if missing and first(self.scope.case.rest, self.scope.tree.rest, "refuse") == "refuse":
             shown = ", ".join(entry.name or f"the one at offset {entry.offset}" for entry in missing[:5])
-            fail(
-                "E0226", f"{len(missing)} arguments are not given: {shown}", self.file.span(*self._place("args")),
+            self.scope.refuse(
+                "E0226", f"{len(missing)} arguments are not given: {shown}", self.scope.place("args"),
                 'give them, or write rest = "zero"',
             )  # fmt: skip
 
@@ -374,7 +356,7 @@ class _Builder:
         )
         for (_, end), (start, _) in itertools.pairwise(taken):
             if start < end:
-                fail("E0226", f"arguments overlap at kernarg offset {start}", self.file.span(*self._place("args")))
+                self.scope.refuse("E0226", f"arguments overlap at kernarg offset {start}", self.scope.place("args"))
         for offset, piece in self.pieces.items():
             data[offset : offset + len(piece)] = piece
         return bytes(data)

@@ -84,9 +84,9 @@ def run(
     `strict` checks registers, waits, definedness and LDS races; `fast` only bounds, alignment and write permission.
     `seed` chooses the order of work-groups and waves. `max_instructions` bounds wave-instructions over the whole run.
     `threads` defaults to what the machine has; the result never depends on it: when work-groups touch each other's bytes, or
-    one faults, the run is made again with one thread. `observer` makes it one thread; where it stops the run, there is no fault.
-    DiagnosticError E0231 for a launch that cannot be set up, E0507 for a
-    kernel whose rounding mode is not to nearest even.
+    one faults, the run is made again with one thread. `observer` makes it one thread; where it stops the run, there is no
+    fault. DiagnosticError E0231 for a launch that cannot be set up, E0507 for a kernel whose rounding mode is not to nearest
+    even.
     """
     if mode not in ("strict", "fast"):
         fail("E0201", f"unknown emulator mode '{mode}'", help="use strict or fast")

@@ -31,10 +31,10 @@ _KNOWN_LIMIT = 1 << 16
 class Traffic:
     """One memory instruction over a run.
 
-    `executions` count waves, `lanes` active lanes in range, `out` lanes that a buffer's bounds left out; `bytes` what lanes asked
-    for. `segments` are (touched, least) sums for each of SEGMENT_BYTES, empty for LDS and scalar accesses; `bank_clocks` (with,
-    without) conflicts, None where lanes do not tell them. `buffers` are the numbers of the dispatch's buffers that it reached,
-    -1 for the kernarg segment and the dispatch packet.
+    `executions` count waves, `lanes` active lanes in range, `out` lanes that a buffer's bounds left out; `bytes` what lanes
+    asked for. `segments` are (touched, least) sums for each of SEGMENT_BYTES, empty for LDS and scalar accesses; `bank_clocks`
+    (with, without) conflicts, None where lanes do not tell them. `buffers` are the numbers of the dispatch's buffers that it
+    reached, -1 for the kernarg segment and the dispatch packet.
     """
 
     instruction: Instruction

@@ -150,7 +150,9 @@ class Watch:
 
         return _HANDLER(handler)
 
-    def _moment(self, number: int, instruction: Instruction, state: int, op: int, original: Callable[[int, int], int]) -> Moment:
+    def _moment(
+        self, number: int, instruction: Instruction, state: int, op: int, original: Callable[[int, int], int]
+    ) -> Moment:
         plan, memory, dispatch = self._plan, self._memory, self._dispatch
         assert plan is not None
         assert memory is not None
@@ -160,6 +162,3 @@ class Watch:
         group = plan.order.groups[int(plan.record["group"][0])].tolist()
         place = (group[0], group[1], group[2])
         return Moment(number, instruction, wave, place, states[wave], (state, op), dispatch, memory, None, original)
-
-
-

@@ -162,5 +162,3 @@ def _written(value: RegisterValue, exec_mask: int) -> RegisterValue:
 def _registers(moment: Moment, mask: int, strict: bool) -> tuple[RegisterValue, ...]:
     shown = [unit for unit in units(mask) if unit < M0 or unit >= VGPR0 or unit == SCC or unit in (EXEC, EXEC + 1)]
     return tuple(register(moment, unit, strict) for unit in shown[:64])
-
-

@@ -27,7 +27,7 @@ Scalars = Mapping[int, int | float]
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What doubling a scalar, or one side of the grid, changed: instructions as a ratio, and bytes touched and reached by arena.
+    """What doubling a scalar, or one side of the grid, changed: instructions as a ratio, and bytes touched by arena.
 
     `ended_early` says why the run did not come to its end; the rest is then empty.
     """
@@ -137,9 +137,7 @@ class Explorer:
         sizes = {slot.offset: slot.size for slot in self.slots}
         return {offset: _pack(value, sizes[offset]) for offset, value in scalars.items()}
 
-    def _try(
-        self, scalars: Scalars, links: Sequence[BufferLink] = (), contents: Mapping[int, int] | None = None
-    ) -> Launch:
+    def _try(self, scalars: Scalars, links: Sequence[BufferLink] = (), contents: Mapping[int, int] | None = None) -> Launch:
         """One launch; slots that may be pointers hold arenas at first, and only those that are touched keep them."""
         geometry = Geometry((1, 1, 1), self.workgroup, self.dynamic_lds_bytes)
         certain = [slot.offset for slot in self.slots if slot.kind is SlotKind.POINTER]
@@ -159,7 +157,7 @@ class Explorer:
         return Launch(slots, kept, tuple(links), rest, contents or {}, probe)
 
     def _improve(self, best: Launch) -> Launch:
-        """While something is missing: follows pointers in buffers, fills buffers of whole numbers, varies one scalar at a time."""
+        """While something is missing: follows pointers in buffers, fills buffers of counts, varies one scalar at a time."""
         best = self._with_contents(self._with_links(best))
         for offset in list(best.scalars):
             for value in _LONE_SIZES:
@@ -188,7 +186,12 @@ class Explorer:
         while launch.probe.stray is not None and not self.is_late:
             known = {(link.source, link.offset) for link in launch.links}
             count = len(launch.arenas)
-            words = [(n, at) for n, use in enumerate(launch.probe.uses) for at in sorted(use.words) if at + POINTER_BYTES <= use.bytes]
+            words = [
+                (n, at)
+                for n, use in enumerate(launch.probe.uses)
+                for at in sorted(use.words)
+                if at + POINTER_BYTES <= use.bytes
+            ]
             fresh = [word for word in words if word not in known][: _MAX_LINKS - len(known)]
             if not fresh:
                 return launch
@@ -201,7 +204,9 @@ class Explorer:
                 return launch
             numbers = {link.target: count + n for n, link in enumerate(used)}
             kept = tuple(BufferLink(numbers.get(link.source, link.source), link.offset, numbers[link.target]) for link in used)
-            launch = replace(launch, links=kept, probe=self.prober.run(launch.probe.geometry, launch.arenas, packed, kept, launch.contents))
+            launch = replace(
+                launch, links=kept, probe=self.prober.run(launch.probe.geometry, launch.arenas, packed, kept, launch.contents)
+            )
         return launch
 
     def _is_whole(self, launch: Launch) -> bool:
@@ -229,7 +234,13 @@ def _touched(use: Use) -> int:
 def compare(before: Probe, after: Probe) -> Effect:
     """What differs in the second of two runs on the same arenas."""
     if not after.is_finished:
-        why = after.fault.kind if after.fault else "an access outside every buffer" if after.stray else "a buffer beyond the limit"
+        why = (
+            after.fault.kind
+            if after.fault
+            else "an access outside every buffer"
+            if after.stray
+            else "a buffer beyond the limit"
+        )
         return Effect(ended_early=why)
     grown: dict[int, float] = {}
     moved: dict[int, int] = {}

@@ -190,7 +190,9 @@ class Prober:
                 number, end = seen.grow
                 if end > MAX_ARENA_BYTES or sum(sizes) - sizes[number] + end > MAX_TOTAL_BYTES:
                     return Probe(geometry, seen.uses, executed, too_far=number)
-                known[number] = self._sizes[number] = min(max(sizes[number] * _GROWTH, -(-end // _FIRST_BYTES) * _FIRST_BYTES), MAX_ARENA_BYTES)
+                known[number] = self._sizes[number] = min(
+                    max(sizes[number] * _GROWTH, -(-end // _FIRST_BYTES) * _FIRST_BYTES), MAX_ARENA_BYTES
+                )
                 continue
             return Probe(geometry, seen.uses, executed, result.faults[0] if result.faults else None, seen.stray)
         return Probe(geometry, (), 0, too_far=0)
@@ -245,7 +247,9 @@ class _Seen:
             self.lds_needed = end
         return True
 
-    def _note(self, moment: Moment, access: Access, number: int, addresses: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> bool:
+    def _note(
+        self, moment: Moment, access: Access, number: int, addresses: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]
+    ) -> bool:
         use = self.uses[number]
         places = (addresses - np.uint64(base_address(number))).astype(np.int64)
         low, end = int(places.min()), int(places.max()) + access.bytes

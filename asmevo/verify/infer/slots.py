@@ -110,7 +110,7 @@ def _pieces(offset: int, size: int, name: str) -> Iterator[Slot]:
 
 
 def _from_code(kernel: Kernel, use: KernargUse) -> Iterator[Slot]:
-    """Without metadata: dwords that the code reads, pairs of them as eight bytes; all of the segment if not all reads are known."""
+    """Without metadata: dwords that the code reads, pairs of them as eight bytes; all of them if some reads are unknown."""
     size = kernel.descriptor.kernarg_bytes if kernel.descriptor else 0
     words = {offset // 4 * 4 for slot in use.slots for offset in range(slot.offset, slot.offset + slot.bytes, 4)}
     if not use.complete:

@@ -70,7 +70,7 @@ class TypeGuesser:
             yield from self._multiplied()  # It goes to LDS.
             return
         if i.definition.access is Access.ATOMIC:
-            yield from _some(_last(i))
+            yield _last(i) or ("u64" if i.definition.memory_bytes == 8 else "u32")
             return
         for user in self._first_readers(number):
             definition = user.definition
@@ -156,6 +156,8 @@ def _is_address(user: Instruction, load: Instruction) -> bool:
         if spec.name in ("vdst", "sdst", "vdata") and isinstance(operand, Register):
             written |= operand.range.mask
     return any(
-        isinstance(operand, Register) and operand.range.mask & written and spec.name in ("addr", "vaddr", "saddr", "sbase", "soffset")
+        isinstance(operand, Register)
+        and operand.range.mask & written
+        and spec.name in ("addr", "vaddr", "saddr", "sbase", "soffset")
         for spec, operand in zip(user.definition.operands, user.operands, strict=True)
     )
