@@ -18,6 +18,11 @@ def load_input(source: Path | str | bytes, name: str | None = None, *, target: s
     `target` chooses among several members; for a lone object it is not looked at. Raises what `open_inputs`, `select`, `link`
     and `load` raise.
     """
+    return load_member(choose_member(source, name, target=target))
+
+
+def choose_member(source: Path | str | bytes, name: str | None = None, *, target: str | None = None) -> Member:
+    """Return the member that `load_input` loads, with what stands beside it. Raises what `open_inputs` and `select` raise."""
     choice = None
     if not isinstance(source, bytes):
         source, choice = split_name(str(source))
@@ -25,9 +30,7 @@ def load_input(source: Path | str | bytes, name: str | None = None, *, target: s
     name = name or "<bytes>"
     members = open_inputs(source, name)
     is_container = len(members) != 1 or members[0].path != name or members[0].kind is Kind.EMPTY_CONTAINER
-    if is_container or choice is not None:
-        return load_member(select(members, name, choice, target))
-    return load_member(members[0])
+    return select(members, name, choice, target) if is_container or choice is not None else members[0]
 
 
 def load_member(member: Member) -> CodeObject:

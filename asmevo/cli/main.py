@@ -8,7 +8,19 @@ from typing import Annotated
 import typer
 
 from asmevo import __version__
-from asmevo.cli import about, analyze, containers, inspect, judging, lineage, optimising, roundtrip, text
+from asmevo.cli import (
+    about,
+    analyze,
+    containers,
+    emulate,
+    inspect,
+    judging,
+    launching,
+    lineage,
+    optimising,
+    roundtrip,
+    text,
+)
 from asmevo.cli.common import Exit
 
 app = typer.Typer(
@@ -34,7 +46,7 @@ def options(
     """Makes compiled AMD GPU kernels faster and shows that they still do the same."""
 
 
-for group in (inspect, containers, analyze, roundtrip, optimising, lineage, judging, about, text):
+for group in (inspect, containers, analyze, roundtrip, optimising, lineage, judging, emulate, launching, about, text):
     group.register(app)
 
 

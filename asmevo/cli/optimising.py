@@ -170,6 +170,7 @@ def optimize(
     def body() -> int:
         from asmevo.atomic import write_atomically
         from asmevo.backend.writer import rebuild
+        from asmevo.cli.progress import progress
         from asmevo.config import resolve
         from asmevo.search.evidence import evidence
         from asmevo.search.lineage import Lineage
@@ -201,7 +202,12 @@ def optimize(
                 store = open_now.enter_context(Lineage.opened(lineage, create=True))
                 asked = Asked(launch_path.read_bytes(), search.seed, search.windows, waves)
                 recorder, before = recorder_for(store, code_object, original, dispatches, asked, resume=resume)
-            tick = open_now.enter_context(_progress(search.attempts, quiet))
+            told = open_now.enter_context(progress("optimize", search.attempts, quiet))
+
+            def tick(attempt: int, before: float, best: float) -> None:
+                gain = (before / best - 1) * 100 if best else 0
+                told(attempt, search.attempts, f"best {gain:+.1f} % (modelled)")
+
             result = optimise(
                 original,
                 dispatches,
@@ -257,37 +263,6 @@ def show_optimisation(result: Optimisation, output: Format) -> None:
         print("nothing verified and faster was found; nothing was written")
     else:
         show_verdict(result.verdict, output)
-
-
-class _progress:
-    """A progress bar on a terminal's standard error; its value is the callback for the search."""
-
-    def __init__(self, total: int, quiet: bool) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-        console = Console(stderr=True)
-        columns = (
-            TextColumn("optimize"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[best]}"),
-        )
-        self._bar = Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
-        self._task = self._bar.add_task("optimize", total=total, best="")
-
-    def __enter__(self) -> _progress:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def __call__(self, attempt: int, before: float, best: float) -> None:
-        self._bar.update(
-            self._task, completed=attempt, best=f"best {(before / best - 1) * 100 if best else 0:+.1f} % (modelled)"
-        )
 
 
 def _static_only(level: str, verdict: object) -> bool:

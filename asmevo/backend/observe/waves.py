@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from asmevo.backend.observe.watch import Moment, Watch
 from asmevo.ir.effects import effects
-from asmevo.ir.instruction import Instruction
-from asmevo.ir.registers import AGPR0, EXEC, M0, MODE, SCC, VCC, VGPR0, unit_name, units
+from asmevo.ir.instruction import Instruction, Register
+from asmevo.ir.registers import AGPR0, EXEC, EXEC_MASK, M0, MODE, SCC, VCC, VGPR0, unit_name, units
 
 _ALL = (1 << 64) - 1
 SPECIALS = (("exec", EXEC, 64), ("vcc", VCC, 64), ("scc", SCC, 32), ("m0", M0, 32), ("mode", MODE, 32))
@@ -145,11 +145,17 @@ class Trace:
             return False
         touched = effects(moment.instruction)
         mask = moment.exec_mask
-        read = _registers(moment, touched.reads, self.strict)
+        read = _registers(moment, _named(moment.instruction, touched.reads), self.strict)
         status = moment.execute()
         written = () if status else tuple(_written(r, mask) for r in _registers(moment, touched.writes, self.strict))
         self.steps.append(Step(moment.instruction, moment.workgroup, moment.wave, mask, read, written))
         return False
+
+
+def _named(i: Instruction, reads: int) -> int:
+    """What is read, without EXEC where it only says which lanes work."""
+    named = any(isinstance(operand, Register) and operand.range.mask & EXEC_MASK for operand in i.operands)
+    return reads if named else reads & ~EXEC_MASK
 
 
 def _written(value: RegisterValue, exec_mask: int) -> RegisterValue:

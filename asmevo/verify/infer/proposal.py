@@ -164,11 +164,16 @@ def _buffers(launch: Launch, guesser: TypeGuesser) -> tuple[BufferArgument, ...]
         end = max(use.end, 8 * len(to)) or _UNTOUCHED_BYTES
         role = "in" if not use.stores else "inout" if use.needs_contents else "out"
         value = launch.contents.get(number, 0)
-        fill = "pointers" if to else "constant" if value else "normal" if dtype in _FLOATS and not use.is_scalar else "zeros"
-        if not use.is_touched:
-            fill = "zeros"
+        fill = "pointers" if to else "constant" if value else _fill(dtype, use)
         found.append(BufferArgument(number, names[number], slot, -(-end // size), dtype, role, fill, use, value, to))
     return tuple(found)
+
+
+def _fill(dtype: str, use: Use) -> str:
+    """Random numbers, but for what scalar loads read: counts and the like, of which zero is the harmless one."""
+    if use.is_scalar or not use.is_touched:
+        return "zeros"
+    return "normal" if dtype in _FLOATS else "integers"
 
 
 def _names(slots: list[Slot | None]) -> list[str]:
@@ -215,13 +220,11 @@ def _repaired(found: Proposal, notes: list[str]) -> tuple[BufferArgument, ...] |
     if fault.kind == "uninitialised-memory" and suspects:
         notes.append("something is read where nothing was written: outputs that may be read have contents too")
         return tuple(
-            replace(buffer, role="inout", fill="normal" if buffer.dtype in _FLOATS else "zeros")
-            if buffer in suspects
-            else buffer
+            replace(buffer, role="inout", fill=_fill(buffer.dtype, buffer.use)) if buffer in suspects else buffer
             for buffer in found.buffers
         )
-    random = [buffer for buffer in found.buffers if buffer.fill == "normal"]
-    if fault.kind in ("out-of-bounds", "misaligned", "budget") and random:
-        notes.append("with random contents the launch does not end well: everything that has contents has zeros")
-        return tuple(replace(buffer, fill="zeros") if buffer.fill == "normal" else buffer for buffer in found.buffers)
+    for fill in ("integers", "normal"):
+        if fault.kind in ("out-of-bounds", "misaligned", "budget") and any(buffer.fill == fill for buffer in found.buffers):
+            notes.append(f"with {fill} contents the launch ends in a fault ({fault.kind}): zeros instead")
+            return tuple(replace(buffer, fill="zeros") if buffer.fill == fill else buffer for buffer in found.buffers)
     return None

@@ -82,6 +82,7 @@ def _buffer(argument: BufferArgument) -> list[str]:
     if argument.role != "out":
         pairs.append(f'fill = "{argument.fill}"')
         pairs += [f"value = {argument.value}"] if argument.fill == "constant" else []
+        pairs += ["low = 0, high = 8"] if argument.fill == "integers" else []
         pairs += [f"to = [{', '.join(map(quoted, argument.to))}]"] if argument.to else []
     return [f"  # {place}: {_use(argument.use)}", f"  {{ {', '.join(pairs)} }},"]
 
