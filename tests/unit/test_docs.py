@@ -51,10 +51,10 @@ def test_every_fill_and_element_type_is_documented():
         assert f"`{word}`" in text, word
 
 
-@pytest.mark.parametrize("number", range(2))
+@pytest.mark.parametrize("number", range(3))
 def test_the_launch_files_shown_are_right(tmp_path, number):
     shown = re.findall(r"```toml\n(.*?)```", document("launches.md"), re.DOTALL)
-    assert len(shown) == 2
+    assert len(shown) == 3
     path = tmp_path / "launch.toml"
     path.write_text(shown[number])
     assert read_launch_file(path).tree.args or read_launch_file(path).tree.case

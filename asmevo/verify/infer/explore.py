@@ -234,14 +234,7 @@ def _touched(use: Use) -> int:
 def compare(before: Probe, after: Probe) -> Effect:
     """What differs in the second of two runs on the same arenas."""
     if not after.is_finished:
-        why = (
-            after.fault.kind
-            if after.fault
-            else "an access outside every buffer"
-            if after.stray
-            else "a buffer beyond the limit"
-        )
-        return Effect(ended_early=why)
+        return Effect(ended_early=after.ended_early)
     grown: dict[int, float] = {}
     moved: dict[int, int] = {}
     for number, (old, new) in enumerate(zip(before.uses, after.uses, strict=False)):

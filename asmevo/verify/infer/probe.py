@@ -27,6 +27,8 @@ from asmevo.ir.kernel import Kernel
 MAX_ARENA_BYTES = 64 << 20
 MAX_TOTAL_BYTES = 256 << 20
 MAX_LDS_BYTES = 160 << 10
+MAX_ACCESSES = 20_000
+"""Executions of memory instructions that a run may take: each is looked at, and a kernel may wait for others in a loop."""
 _FIRST_BYTES = 1 << 12
 _GROWTH = 4
 _KEPT_BYTES = 1 << 18
@@ -117,7 +119,10 @@ class Stray:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One run to its end, or as far as it came: `fault`, `stray` or `too_far` (an arena's number) say why it ended early."""
+    """One run to its end, or as far as it came.
+
+    `fault`, `stray`, `too_far` (an arena's number) or `is_tired` (more than MAX_ACCESSES) say why it ended early.
+    """
 
     geometry: Geometry
     uses: tuple[Use, ...]
@@ -125,11 +130,23 @@ class Probe:
     fault: Fault | None = None
     stray: Stray | None = None
     too_far: int | None = None
+    is_tired: bool = False
+
+    @property
+    def ended_early(self) -> str:
+        """Why the run did not come to its end; empty when it did."""
+        if self.too_far is not None:
+            return "a buffer would be larger than what is tried"
+        if self.is_tired:
+            return f"more than {MAX_ACCESSES:,} accesses to memory, as if it waited for others"
+        if self.stray is not None:
+            return "an access outside every buffer"
+        return self.fault.kind if self.fault else ""
 
     @property
     def is_finished(self) -> bool:
         """Whether every work-group came to its end."""
-        return self.fault is None and self.stray is None and self.too_far is None
+        return not self.ended_early
 
 
 @dataclass(slots=True)
@@ -194,7 +211,9 @@ class Prober:
                     max(sizes[number] * _GROWTH, -(-end // _FIRST_BYTES) * _FIRST_BYTES), MAX_ARENA_BYTES
                 )
                 continue
-            return Probe(geometry, seen.uses, executed, result.faults[0] if result.faults else None, seen.stray)
+            return Probe(
+                geometry, seen.uses, executed, result.faults[0] if result.faults else None, seen.stray, None, seen.is_tired
+            )
         return Probe(geometry, (), 0, too_far=0)
 
     def _declared_lds(self) -> int:
@@ -214,8 +233,16 @@ class _Seen:
     lds_needed: int = 0
     grow: tuple[int, int] | None = None
     stray: Stray | None = None
+    accesses: int = 0
+
+    @property
+    def is_tired(self) -> bool:
+        return self.accesses > MAX_ACCESSES
 
     def look(self, moment: Moment) -> bool:
+        self.accesses += 1
+        if self.is_tired:
+            return True
         access = self.reader.read(moment)
         if access is None or not access.addresses.size:
             return False

@@ -71,7 +71,8 @@ class ScalarArgument:
 class Proposal:
     """A launch and how it came about. `skipped` are slots that no code reads; `axes` what a second work-group changed.
 
-    `check` is the strict run of the launch as written, None when it was not tried since even the probe did not end.
+    `check` is the strict run of the launch as written, None when it was not tried since even the probe did not end; `fast` the
+    one without strict checks, where those ended it.
     """
 
     kernel: Kernel
@@ -84,12 +85,13 @@ class Proposal:
     axes: Mapping[int, Effect]
     probe: Probe
     check: RunResult | None = None
+    fast: RunResult | None = None
     notes: tuple[str, ...] = field(default=())
 
     @property
     def runs(self) -> bool:
-        """Whether the launch as written runs to its end in strict mode without a fault."""
-        return self.check is not None and not self.check.faults
+        """Whether the launch as written runs to its end; what strict mode alone reports is the kernel's, as a rule."""
+        return any(result is not None and not result.faults for result in (self.check, self.fast))
 
 
 def propose(kernel: Kernel, hints: Hints, budget_s: float = 30.0) -> Proposal:
@@ -194,21 +196,21 @@ def _checked(found: Proposal) -> Proposal:
     """Runs the text; what cannot be run so is put right as far as the fault tells, each time at another place."""
     notes: list[str] = []
     for _ in range(_REPAIRS):
-        result = _run(found)
+        result = _run(found, "strict")
         found = replace(found, check=result, notes=tuple(notes))
         changed = _repaired(found, notes) if result.faults else None
         if changed is None:
-            return found
+            break
         found = replace(found, buffers=changed)
-    return found
+    return replace(found, fast=_run(found, "fast")) if found.check and found.check.faults else found
 
 
-def _run(found: Proposal) -> RunResult:
+def _run(found: Proposal, mode: str) -> RunResult:
     try:
         (dispatch,) = parse_launches(text.as_toml(found), "the proposal", found.kernel)
     except DiagnosticError as error:
         fail("E0227", f"the launch that was found cannot be written: {error.diagnostics[0].message}")
-    return run(found.kernel, dispatch, mode="strict", max_instructions=_CHECK_INSTRUCTIONS)
+    return run(found.kernel, dispatch, mode=mode, max_instructions=_CHECK_INSTRUCTIONS)
 
 
 def _repaired(found: Proposal, notes: list[str]) -> tuple[BufferArgument, ...] | None:

@@ -53,13 +53,14 @@ def _head(found: Proposal) -> Iterator[str]:
     yield "Sizes are the first that ran, contents are made up, types are guesses: only extents were seen to be so."
     if found.check is None:
         probe = found.probe
-        reason = f"{probe.fault.kind}: {printable(probe.fault.message)}" if probe.fault else "it reaches outside every buffer"
-        if probe.too_far is not None:
-            reason = "a buffer would be larger than what is tried"
-        yield f"NOT RUN TO ITS END while probing: {reason}."
+        told = f": {printable(probe.fault.message)}" if probe.fault else ""
+        yield f"NOT RUN TO ITS END while probing: {probe.ended_early}{told}."
     elif found.check.faults:
         fault = found.check.faults[0]
-        yield f"STRICT EMULATION REPORTS {fault.kind}: {printable(fault.message)}."
+        place = "" if fault.offset is None else f" at +0x{fault.offset:x}"
+        yield f"STRICT EMULATION REPORTS {fault.kind}{place}: {printable(fault.message)}."
+        if found.fast is not None and not found.fast.faults:
+            yield f"Without strict checks (--mode fast) it runs to its end: {found.fast.wave_instructions:,} wave-instructions."
     else:
         yield f"Strict emulation runs it without a fault: {found.check.wave_instructions:,} wave-instructions."
     for note in found.notes:

@@ -65,12 +65,12 @@ class TypeGuesser:
     def _loaded(self, number: int) -> Iterator[str]:
         i = self.sites[number]
         assert i.definition is not None
+        if i.definition.access is Access.ATOMIC:
+            yield _last(i) or ("u64" if i.definition.memory_bytes == 8 else "u32")
+            return
         program = program_of(i, self.kernel.target)
         if program is None or program.memory is None or program.memory.dest is None:
             yield from self._multiplied()  # It goes to LDS.
-            return
-        if i.definition.access is Access.ATOMIC:
-            yield _last(i) or ("u64" if i.definition.memory_bytes == 8 else "u32")
             return
         for user in self._first_readers(number):
             definition = user.definition
