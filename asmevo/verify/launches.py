@@ -27,6 +27,7 @@ MAX_GRID = 1 << 31
 MAX_GROUPS = 1 << 20
 """Work-groups of one case, which are run one by one."""
 MAX_LDS_BYTES = 160 * 1024
+MAX_KERNARG_BYTES = 1 << 16
 POINTER_BYTES = 8
 
 
@@ -350,6 +351,9 @@ class _Builder:
             ends.append(self.kernel.metadata.kernarg_bytes or 0)
         if self.kernel.descriptor:
             ends.append(self.kernel.descriptor.kernarg_bytes)
+        if max(ends, default=0) > MAX_KERNARG_BYTES:
+            message = f"the kernel's arguments take {max(ends)} bytes, more than {MAX_KERNARG_BYTES}"
+            self.scope.refuse("E0226", message, self.scope.place("args"))
         data = bytearray(max(ends, default=0))
         taken = sorted(
             [(o, o + len(p)) for o, p in self.pieces.items()] + [(s.offset, s.offset + POINTER_BYTES) for s in self.pointers]

@@ -28,6 +28,7 @@ def test_help_names_every_command():
         "optimize",
         "verify",
         "emulate",
+        "launch",
         "passes",
         "explain",
         "config",

@@ -5,6 +5,7 @@ Owns those choices. The search is `explore`'s, the text `text`'s.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,7 @@ from asmevo.verify.infer.probe import Geometry, Probe, Use
 from asmevo.verify.infer.slots import Slot, find_slots
 from asmevo.verify.infer.types import TypeGuesser
 from asmevo.verify.launch_data import element_types
-from asmevo.verify.launches import parse_launches
+from asmevo.verify.launches import MAX_GROUP_ITEMS, MAX_KERNARG_BYTES, parse_launches
 
 DEFAULT_GROUP_ITEMS = 256
 _FLOATS = ("f64", "f32", "f16", "bf16", "fp8", "bf8")
@@ -103,6 +104,9 @@ def propose(kernel: Kernel, hints: Hints, budget_s: float = 30.0) -> Proposal:
     manager = AnalysisManager(kernel)
     slots = tuple(find_slots(kernel, manager))
     workgroup, group_source = _workgroup(kernel, hints)
+    size = max([slot.offset + slot.size for slot in slots], default=0)
+    if size > MAX_KERNARG_BYTES:
+        fail("E0227", f"the kernel's arguments take {size} bytes, more than {MAX_KERNARG_BYTES}")
     explorer = Explorer(kernel, slots, workgroup, hints.dynamic_lds_bytes or 0, deadline)
     launch = explorer.explore()
     # Each pair of effects belongs to the launch with one work-group.
@@ -127,6 +131,10 @@ def propose(kernel: Kernel, hints: Hints, budget_s: float = 30.0) -> Proposal:
 def _workgroup(kernel: Kernel, hints: Hints) -> tuple[tuple[int, int, int], str]:
     metadata = kernel.metadata
     if hints.workgroup is not None:
+        limit = (metadata.max_flat_workgroup_size if metadata else None) or MAX_GROUP_ITEMS
+        if math.prod(hints.workgroup) > limit:
+            items = math.prod(hints.workgroup)
+            fail("E0227", f"a work-group of {items} work-items is wanted; the kernel takes at most {limit}")
         return hints.workgroup, hints.source
     if metadata and metadata.required_workgroup_size:
         return metadata.required_workgroup_size, "the metadata asks for it"
