@@ -182,7 +182,7 @@ class LoadedKernel:
         return {dispatch.name: run(self.ir, dispatch, mode=mode, seed=seed) for dispatch in self._dispatches(launch)}
 
     def launch_text(self, *, budget_s: float = 30.0) -> str:
-        """Return a launch file for this kernel, proposed from a probing run (docs/launches.md); its comments say what is a guess.
+        """Return a launch file proposed from a probing run (docs/launches.md); its comments say what is a guess.
 
         Raises E0227 when none can be written.
         """

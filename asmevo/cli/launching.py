@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from asmevo.ir.kernel import Kernel
     from asmevo.verify.infer.proposal import Hints
 
-launch_app = typer.Typer(name="launch", help="Propose and check launch files.", no_args_is_help=True)
+launch_app = typer.Typer(
+    name="launch",
+    help="Propose and check launch files.\n\nExample: asmevo launch infer kernel.co -o launch.toml",
+    no_args_is_help=True,
+)
 
 
 def register(app: typer.Typer) -> None:

@@ -87,3 +87,8 @@ def test_check_refuses_what_emulate_refuses(tmp_path):
     assert result.exit_code == 2
     assert "error[E0225]: unknown fill 'normall'" in result.stderr
     assert "l.toml:" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["infer", "check"])
+def test_each_command_has_an_example_in_its_help(command):
+    assert f"Example: asmevo launch {command} " in run("launch", command, "--help").output
