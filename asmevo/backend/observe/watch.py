@@ -103,7 +103,10 @@ class Watch:
     _plan: Plan | None = None
 
     def before(self, chosen: Callable[[Instruction], bool], call: Call) -> None:
-        """Call `call` before every instruction that `chosen` accepts, in the order in which calls were added."""
+        """Call `call` before every instruction that `chosen` accepts.
+
+        Calls go in the order in which they were added, until one ends the run.
+        """
         self._calls.append((chosen, call))
 
     def attach(self, prepared: Prepared) -> Prepared:
@@ -137,11 +140,8 @@ class Watch:
         def handler(state: int, op: int) -> int:
             try:
                 moment = self._moment(number, instruction, state, op, original)
-                stop = False
-                for call in told:
-                    stop |= call(moment)
-                # What has run already cannot be taken back: the run ends behind it.
-                if stop:
+                # What a call has run already cannot be taken back: the run then ends behind it.
+                if any(call(moment) for call in told):
                     return STOPPED
                 return original(state, op) if moment.status is None else moment.status
             except BaseException as error:  # a call may raise anything: native code cannot pass it on, `end` does

@@ -23,7 +23,8 @@ from asmevo.ir.registers import VCC
 POINTER_BYTES = 8
 _PIECE = 8
 _MAX_SLOTS = 256
-_MAX_FLOAT_USES = 400
+_MAX_STEPS = 50_000
+"""Instructions walked through to find scalars that are floats; each place is walked to from its block's start."""
 
 
 class SlotKind(enum.Enum):
@@ -128,7 +129,7 @@ def _float_offsets(kernel: Kernel, manager: AnalysisManager) -> set[int]:
     """Kernarg dwords that a float instruction takes as they are."""
     values = manager.get(Values)
     found: set[int] = set()
-    looked = 0
+    steps = 0
     for block in kernel.blocks:
         if block.label not in values.entries:
             continue
@@ -137,8 +138,8 @@ def _float_offsets(kernel: Kernel, manager: AnalysisManager) -> set[int]:
                 continue
             for operand in i.operands:
                 if isinstance(operand, Register) and operand.range.unit < VCC and operand.range.count == 1:
-                    looked += 1
-                    if looked > _MAX_FLOAT_USES:
+                    steps += index
+                    if steps > _MAX_STEPS:
                         return found
                     value = values.unit_before(block.label, index, operand.range.unit)
                     terms = value.terms or ()

@@ -207,3 +207,16 @@ def test_small_elements_and_many_cases_take_bounded_memory(load, text):
     with pytest.raises(DiagnosticError) as caught:
         load(HEAD + "grid = [1]\n" + 'rest = "zero"\n' + text)
     assert caught.value.diagnostics[0].code == "E0225"
+
+
+def test_hidden_arguments_of_version_4_are_filled(load):
+    kinds = ("global_offset_x", "global_offset_y", "global_offset_z", "none", "none", "none", "multigrid_sync_arg")
+    hidden = tuple(KernelArgument("", 24 + 8 * n, 8, f"hidden_{kind}") for n, kind in enumerate(kinds))
+    (dispatch,) = load(HEAD + ARGS + CASE, kernel(VISIBLE + hidden))
+    assert dispatch.kernarg[24:] == bytes(56)
+
+
+def test_a_kernarg_segment_beyond_all_bounds_is_refused(load):
+    huge = (*VISIBLE, KernelArgument("", 1 << 30, 8, "hidden_heap_v1"))
+    with pytest.raises(DiagnosticError, match=r"E0226.*1073741832 bytes"):
+        load(HEAD + ARGS + CASE, kernel(huge))
