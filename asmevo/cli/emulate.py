@@ -179,7 +179,7 @@ def _run(kernel: Kernel, dispatch: Dispatch, mode: str, seed: int, limit: int, w
     strict = mode == "strict"
     chosen = waves.Filter(wanted.workgroup, wanted.wave)
     stop = None if wanted.stop is None else waves.Stop(wanted.stop, strict, chosen, wanted.hit)
-    memory = statistics.MemoryStatistics(kernel.target) if wanted.memory else None
+    memory = statistics.MemoryStatistics(kernel.target, strict) if wanted.memory else None
     trace = None if wanted.window is None else waves.Trace(*wanted.window, strict, chosen, wanted.trace_limit)
     watch = Watch()
     # The trace comes last: it runs the instruction, after which the others would see its results.

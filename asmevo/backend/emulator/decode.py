@@ -61,7 +61,10 @@ _ALWAYS = sum(1 << unit for unit in (EXEC, EXEC + 1, MODE, VSKIP, HWREG, VCCZ, E
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """One instruction, independent of the kernel it stands in; `slots` below 0 are constants, -1 - index."""
+    """One instruction, independent of the kernel it stands in; `slots` below 0 are constants, -1 - index.
+
+    `form` is what its handler was built from; None when it has none of its own.
+    """
 
     handler: int
     slots: tuple[int, ...]
@@ -74,6 +77,7 @@ class Decoded:
     label: str | None
     approximate: bool
     problem: str | None
+    form: Form | None = None
     flags: int = layout.NOT_INDEXED
     serial: bool = False
     vector: bool = False
@@ -211,21 +215,7 @@ def _decode(i: Instruction, strict: bool, target: str) -> Decoded:
         return _refusal(error.diagnostics[0].message)
 
 
-@dataclass(frozen=True, slots=True)
-class FormOf:
-    """An instruction's form, with what tells it from others of that form: slots and constants as in `Decoded`, immediates."""
-
-    form: Form
-    slots: tuple[int, ...]
-    constants: tuple[int, ...]
-    immediates: tuple[int, ...]
-
-
-def form_of(i: Instruction, program: Program) -> FormOf:
-    """The form of an instruction that has this program; E0507 for what the engine does not hold or model.
-
-    A control program has no handler of its own: its form has neither modifiers nor memory.
-    """
+def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
     assert i.definition is not None
     definition = i.definition
     places: list[tuple[str, Place]] = []
@@ -253,7 +243,7 @@ def form_of(i: Instruction, program: Program) -> FormOf:
     if len(slots) > layout.SLOTS:
         fail("E0507", f"'{i.mnemonic}' has more operands than a decoded operation holds")
     if program.domain is Domain.CONTROL:
-        return FormOf(Form(program, tuple(places), (), ""), tuple(slots), tuple(constants), ())
+        return _control(i, slots, constants)
     modifiers = tuple(sorted({str(e.attr) for e in nodes(expressions(program)) if e.op is Op.IMM}))
     if program.domain is Domain.INTRINSIC:
         modifiers = ("offset",) if program.memory is not None else MODIFIERS.get(str(program.intrinsic), ())
@@ -265,25 +255,16 @@ def form_of(i: Instruction, program: Program) -> FormOf:
     deferred = ""
     if program.memory is None and Counter.LGKMCNT in definition.counters:
         deferred = "smem" if definition.family is Family.SMEM else "lds"
-    form = Form(program, tuple(places), modifiers, space, deferred)
-    return FormOf(form, tuple(slots), tuple(constants), tuple(_integer(i, modifier) for modifier in modifiers))
-
-
-def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
-    assert i.definition is not None
-    definition = i.definition
-    found = form_of(i, program)
-    form, slots, constants = found.form, list(found.slots), list(found.constants)
-    if program.domain is Domain.CONTROL:
-        return _control(i, slots, constants)
-    waits = bool(form.deferred) or (program.memory is not None and program.memory.dest is not None)
+    waits = bool(deferred) or (program.memory is not None and program.memory.dest is not None)
     if waits and any(isinstance(o, Register) and o.range.mask & _ALWAYS for o in i.operands):
         fail("E0507", f"the emulator does not load the special registers that '{i.mnemonic}' names")
-    _check_widths(i, program, dict(form.places))
+    _check_widths(i, program, dict(places))
+    form = Form(program, tuple(places), modifiers, space, deferred)
     key = form_key(form, strict)
     name = f"h_{key[:32]}"
     build: Callable[..., None] = build_intrinsic if program.domain is Domain.INTRINSIC else build_handler
     address = native().function(name, lambda module, symbol: build(module, symbol, form, strict), key)
+    immediates = tuple(_integer(i, modifier) for modifier in modifiers)
     masked = program.domain is Domain.LANE and any(w.enable is not None for w in program.writes)
     checked, reads, writes = _units(i, keeps=masked)
     marks = 0 if waits or masked or base_mnemonic(i.mnemonic) == "v_writelane_b32" else writes
@@ -292,7 +273,7 @@ def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
         address,
         tuple(slots),
         tuple(constants),
-        found.immediates,
+        immediates,
         moved.units,
         moved.reads,
         writes,
@@ -300,6 +281,7 @@ def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
         None,
         program.approximate,
         None,
+        form,
         moved.flags,
         program.memory is not None and program.memory.atomic is not None and definition.space is not Space.LDS,
     )

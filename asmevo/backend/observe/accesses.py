@@ -23,14 +23,13 @@ from llvmlite import ir
 
 from asmevo.backend.emulator import buffers, layout
 from asmevo.backend.emulator.codegen import Emitter
-from asmevo.backend.emulator.decode import form_of
+from asmevo.backend.emulator.decode import decode
 from asmevo.backend.emulator.form_key import form_key
 from asmevo.backend.emulator.handlers import CHUNK, Form, addresses, expressions
 from asmevo.backend.emulator.irkit import I32, I64, PTR, Function, Value, const
 from asmevo.backend.emulator.layout import LANES
 from asmevo.backend.emulator.native import native
 from asmevo.backend.observe.watch import Moment
-from asmevo.diagnostics import DiagnosticError
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.model import Space
 from asmevo.ir.registers import EXEC
@@ -62,9 +61,10 @@ class Access:
 
 @dataclass(slots=True)
 class AccessReader:
-    """Tells the accesses of the instructions of one target."""
+    """Tells the accesses of the instructions of one target, in strict or fast runs."""
 
     target: str
+    strict: bool
     _known: dict[int, tuple[Instruction, Callable[[Moment], Access | None] | None]] = field(default_factory=dict[int, Any])
 
     def is_access(self, i: Instruction) -> bool:
@@ -79,21 +79,18 @@ class AccessReader:
     def _reader(self, i: Instruction) -> Callable[[Moment], Access | None] | None:
         found = self._known.get(id(i))
         if found is None or found[0] is not i:
-            found = self._known[id(i)] = (i, _reader(i, self.target))
+            found = self._known[id(i)] = (i, _reader(i, self.target, self.strict))
         return found[1]
 
 
-def _reader(i: Instruction, target: str) -> Callable[[Moment], Access | None] | None:
+def _reader(i: Instruction, target: str, strict: bool) -> Callable[[Moment], Access | None] | None:
     program = program_of(i, target) if i.definition is not None else None
     if program is None or program.memory is None or i.definition is None or i.definition.space is None:
         return None
-    try:
-        form = form_of(i, program).form
-    except DiagnosticError:
-        return None  # The engine refuses it too, when it is reached.
+    form = decode(i, strict, target).form
     memory, space = program.memory, i.definition.space
-    if space is Space.SCRATCH:
-        return None
+    if form is None or space is Space.SCRATCH:
+        return None  # The engine refuses the first too, when it is reached.
     key = hashlib.sha256(f"addresses {_version()} {form_key(form, False)}".encode()).hexdigest()
     address = native().function(f"a_{key[:32]}", lambda module, name: _build(module, name, form), key)
     function = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(address)

@@ -52,16 +52,17 @@ class Traffic:
 
 @dataclass(slots=True)
 class MemoryStatistics:
-    """Counts every memory access of a run that `watch` is given to."""
+    """Counts every memory access of a strict or fast run that `join` adds it to."""
 
     target: str
+    strict: bool
     reader: AccessReader = field(init=False)
     _by_number: dict[int, Traffic] = field(default_factory=dict[int, Traffic])
     _segments: dict[tuple[int, bytes], tuple[tuple[int, int], ...]] = field(default_factory=dict[Any, Any])
     _banks: dict[tuple[int, bool, bytes], BankCycles | None] = field(default_factory=dict[Any, Any])
 
     def __post_init__(self) -> None:
-        self.reader = AccessReader(self.target)
+        self.reader = AccessReader(self.target, self.strict)
 
     def join(self, watch: Watch) -> None:
         """Adds the counting to a watch."""

@@ -164,7 +164,7 @@ class Prober:
     runs: int = 0
 
     def __post_init__(self) -> None:
-        self._reader = AccessReader(self.kernel.target)
+        self._reader = AccessReader(self.kernel.target, False)
 
     def run(
         self,
