@@ -137,7 +137,7 @@ def traffic_lines(traffic: Sequence[Traffic], dispatch: Dispatch) -> Iterator[st
 
 
 def _names(one: Traffic, dispatch: Dispatch) -> list[str]:
-    return ["kernarg or packet" if number < 0 else dispatch.buffers[number].name for number in sorted(one.buffers)]
+    return ["(no buffer)" if number < 0 else dispatch.buffers[number].name for number in sorted(one.buffers)]
 
 
 def register_data(value: RegisterValue) -> dict[str, Any]:

@@ -34,7 +34,7 @@ class Traffic:
     `executions` count waves, `lanes` active lanes in range, `out` lanes that a buffer's bounds left out; `bytes` what lanes
     asked for. `segments` are (touched, least) sums for each of SEGMENT_BYTES, empty for LDS and scalar accesses; `bank_clocks`
     (with, without) conflicts, None where lanes do not tell them. `buffers` are the numbers of the dispatch's buffers that it
-    reached, -1 for the kernarg segment and the dispatch packet.
+    reached, -1 for what is none: the kernarg segment, the dispatch packet, scratch memory.
     """
 
     instruction: Instruction
@@ -140,6 +140,6 @@ def _buffers(access: Access, count: int) -> set[int]:
 
 
 def buffer_numbers(addresses: Any) -> Any:
-    """The region that each guest address falls to, as int64: a buffer's number, one beyond for kernarg, two for the packet."""
+    """The region that each guest address falls to, as int64: a buffer's number, beyond them the kernarg segment and others."""
     moved = addresses - np.uint64(REGION_PAD)
     return (moved >> np.uint64(REGION_SHIFT)).astype(np.int64) - 1

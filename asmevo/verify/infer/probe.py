@@ -36,6 +36,9 @@ _KEPT_BYTES = 1 << 18
 _MAX_RUNS = 200
 _FAR = 1 << 34
 """An offset this far into an arena is one before the next arena's start."""
+_OWN_REGIONS = 3
+"""Regions behind the buffers': kernarg segment, dispatch packet, scratch memory."""
+_ADDRESS_BITS = 48
 _READ_FIRST, _WRITTEN, _READ = 1, 2, 4
 
 
@@ -254,9 +257,9 @@ class _Seen:
         if (numbers == first).all() and 0 <= first < count:
             return self._note(moment, access, first, access.addresses)
         for number in np.unique(numbers).tolist():
-            if number in (count, count + 1):
-                continue  # kernarg segment and dispatch packet
             chosen = access.addresses[numbers == number]
+            if count <= number < count + _OWN_REGIONS or int(chosen.flat[0]) >> _ADDRESS_BITS:
+                continue  # The engine's own memory, or no address of global memory: it is the judge of that.
             if not 0 <= number < count:
                 self.stray = Stray(moment.number, int(chosen.flat[0]))
                 return True
