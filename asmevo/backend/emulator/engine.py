@@ -100,9 +100,9 @@ def run(
     count = 1 if prepared.serial or observer else _thread_count(threads, dispatch)
     if observer is not None:
         prepared = observer.attach(prepared)
-    outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, count, observer, progress)
+    outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, count, observer=observer, progress=progress)
     if count > 1 and not _agreed(outcome, max_instructions):
-        outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, 1, None, progress)
+        outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, 1, progress=progress)
     return _result(prepared, dispatch, outcome, max_instructions, seed)
 
 
@@ -122,6 +122,7 @@ def _attempt(
     seed: int,
     limit: int,
     threads: int,
+    *,
     observer: Observer | None = None,
     progress: Progress | None = None,
 ) -> _Outcome:

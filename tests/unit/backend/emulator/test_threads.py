@@ -65,9 +65,9 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     made: list[int] = []
     attempt = engine._attempt
 
-    def counted(*arguments):
+    def counted(*arguments, **options):
         made.append(arguments[-1])
-        return attempt(*arguments)
+        return attempt(*arguments, **options)
 
     monkeypatch.setattr(engine, "_attempt", counted)
     return made
