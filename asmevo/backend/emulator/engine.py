@@ -100,9 +100,9 @@ def run(
     count = 1 if prepared.serial or observer else _thread_count(threads, dispatch)
     if observer is not None:
         prepared = observer.attach(prepared)
-    outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, count, observer=observer, progress=progress)
+    outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, observer, progress, count)
     if count > 1 and not _agreed(outcome, max_instructions):
-        outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, 1, progress=progress)
+        outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, None, progress, 1)
     return _result(prepared, dispatch, outcome, max_instructions, seed)
 
 
@@ -121,10 +121,9 @@ def _attempt(
     strict: bool,
     seed: int,
     limit: int,
+    observer: Observer | None,
+    progress: Progress | None,
     threads: int,
-    *,
-    observer: Observer | None = None,
-    progress: Progress | None = None,
 ) -> _Outcome:
     """One run from the start, by `threads` threads."""
     descriptor = prepared.kernel.descriptor
@@ -158,7 +157,7 @@ def _attempt(
 
 
 def _in_threads(
-    step: Callable[[int], int], addresses: list[int], shared: npt.NDArray[np.uint64], told: Callable[[], None] | None
+    step: Callable[[int], int], addresses: list[int], shared: npt.NDArray[np.uint64], told: Callable[[], None] | None = None
 ) -> tuple[int, ...]:
     """The status of `step` for each address, each in a thread of its own but for the first, which calls `told` on its way.
 

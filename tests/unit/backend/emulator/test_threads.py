@@ -65,9 +65,9 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     made: list[int] = []
     attempt = engine._attempt
 
-    def counted(*arguments, **options):
+    def counted(*arguments):
         made.append(arguments[-1])
-        return attempt(*arguments, **options)
+        return attempt(*arguments)
 
     monkeypatch.setattr(engine, "_attempt", counted)
     return made
