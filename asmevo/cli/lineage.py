@@ -22,7 +22,8 @@ NodeNumber = Annotated[int, typer.Argument(help="A node's number, as `lineage li
 
 def register(app: typer.Typer) -> None:
     """Adds the group of commands."""
-    group = typer.Typer(help="What searches tried and accepted: list, show, diff, replay, export.", no_args_is_help=True)
+    help = "What searches tried and accepted: list, show, diff, replay, export.\n\nExample: asmevo lineage list runs/softmax"
+    group = typer.Typer(help=help, no_args_is_help=True)
     for name, command in (("list", list_), ("show", show), ("diff", diff), ("replay", replay), ("export", export)):
         group.command(name)(command)
     app.add_typer(group, name="lineage")
