@@ -1,0 +1,28 @@
+"""How production kernels lay out weights and caches in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+def shuffle_weight(weight: Array, element_bytes: int, rows: int = 16, depth: int = 16) -> Array:
+    """Rows of a weight (..., n, k) in tiles of `rows` by 2 `depth`: a tile holds 16 bytes of each row, then the next 16 bytes.
+
+    `depth` counts elements; a tile's k is twice that, as AITER counts it.
+    """
+    piece, n, k = 16 // element_bytes, weight.shape[-2], weight.shape[-1]
+    tiles = weight.reshape(-1, n // rows, rows, k // (2 * depth), 2 * depth // piece, piece)
+    return np.ascontiguousarray(tiles.transpose(0, 1, 3, 4, 2, 5)).reshape(weight.shape)
+
+
+def chain_order(depth: int, held: int, taken: int) -> Array:
+    """The order in which a chain of MFMAs takes k, shape (depth,).
+
+    Each of the 4 groups of lanes loads `held` consecutive elements and gives every instruction `taken` of them.
+    """
+    return np.arange(depth).reshape(-1, 4, held // taken, taken).transpose(0, 2, 1, 3).ravel()
