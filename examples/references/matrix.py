@@ -7,6 +7,8 @@ A dot product runs over groups of products. A group is one step:
 3. The sum is rounded down at 31 bits below the larger of that exponent and the accumulator's, the accumulator at 24 bits.
 4. Their sum is rounded to float32, to nearest even.
 
+A product of 2^128 or more counts as infinite.
+
 FP8 takes step 2 apart for products at even and at odd k. Both sums are rounded down at 24 bits below the larger of their
 exponents and added; an accumulator more than 25 binades below that exponent counts as zero.
 
@@ -24,6 +26,7 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 PRODUCT_BITS, SUM_BITS, ACCUMULATOR_BITS, DROP = 24, 31, 24, 25
+BEYOND = 2.0**128
 NONE = -(1 << 12)
 """Exponent of what is zero: below every other."""
 
@@ -92,6 +95,8 @@ def _group(products: list[tuple[Array, Array]], accumulator: Array, apart: bool)
     low = np.floor(np.ldexp(even + odd, SUM_BITS - common))
     high = np.floor(np.ldexp(kept, ACCUMULATOR_BITS - common))
     result = np.ldexp(low + np.ldexp(high, SUM_BITS - ACCUMULATOR_BITS), common - SUM_BITS) + 0.0
-    # Infinities and NaN follow IEEE: any NaN, or infinities of both signs, give NaN.
+    # Infinities and NaN follow IEEE: any NaN, or infinities of both signs, give NaN. Then come products that are too large.
     plain = sum((value for value, _ in products), start)
-    return np.where(np.isfinite(plain), np.where(live, result, start), plain).astype(np.float32)
+    beyond = sum(np.where(np.abs(value) < BEYOND, 0.0, value * np.inf) for value, _ in products)
+    finite = np.where(beyond == 0, np.where(live, result, start), beyond)
+    return np.where(np.isfinite(plain), finite, plain).astype(np.float32)

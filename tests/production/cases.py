@@ -28,4 +28,16 @@ CASES: tuple[Case, ...] = (
         "bf16gemm", "bf16gemm/bf16gemm_fp32bf16_tn_48x64_bshuffle_splitk.co", "70 x 128 x 256 to bfloat16",
         lambda: gemm.bf16(70, 128, 256, (48, 64), shuffled=True, to="bf16"), EXACT,
     ),
+    Case(
+        "fp8gemm_blockscale", "fp8gemm_blockscale/fp8gemm_bf16_blockscale_BpreShuffle_32x128.co", "50 x 256 x 512",
+        lambda: gemm.fp8_blockscale(50, 256, 512, (32, 128)), EXACT,
+    ),
+    Case(
+        "fp8gemm_blockscale", "fp8gemm_blockscale/fp8gemm_bf16_blockscale_BpreShuffle_128x128.co", "150 x 128 x 384",
+        lambda: gemm.fp8_blockscale(150, 128, 384, (128, 128)), EXACT,
+    ),
+    Case(
+        "flatmm", "flatmm_uk_gfx9_f16f8_128x256x128_1x4x1_16x16x32.co", "128 x 512 x 256",
+        lambda: gemm.flatmm(128, 512, 256), EXACT,
+    ),
 )  # fmt: skip

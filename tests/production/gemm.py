@@ -6,10 +6,10 @@ import numpy as np
 
 from examples.references.arithmetic import fma
 from examples.references.expected import exact
-from examples.references.matrix import BF16, multiply_add
+from examples.references.matrix import BF16, FP8, multiply_add
 from tests.production.layouts import chain_order, shuffle_weight
 from tests.production.numbers import Array, bf16_away, bf16_cut, bf16_nearest, fp8
-from tests.production.trial import Tensor, Trial, near, out
+from tests.production.trial import NULL, Tensor, Trial, out
 
 F32 = np.float32
 
@@ -74,3 +74,49 @@ def bf16(m: int, n: int, k: int, tile: tuple[int, int], shuffled: bool, splits: 
     )  # fmt: skip
     value = bf16_nearest(value) if to == "bf16" else value
     return Trial((-(-n // tile[1]), -(-m // tile[0]), splits), slots, {"d": exact(value.ravel())})
+
+
+def _blockscale_inputs(seed: int, m: int, n: int, k: int) -> tuple[Array, Array, Array, Array]:
+    """A, B, a scale for each 128 of k by row of A, and one for each 128 by 128 block of B by 128 of k."""
+    random = np.random.default_rng(seed)
+    a, b = (fp8(random.standard_normal((rows, k))) for rows in (m, n))
+    return a, b, *(random.uniform(0.5, 1.5, (k // 128, count)).astype(F32) for count in (m, n // 128))
+
+
+def _blockscale_sum(a: Array, b: Array, scale_a: Array, scale_b: Array) -> Array:
+    """A chain of MFMAs from zero for each 128 of k, added by a fused step with the rounded product of both scales."""
+    order = chain_order(128, 16, 8)
+    total = np.zeros((a.shape[0], b.shape[0]), F32)
+    for block in range(a.shape[1] // 128):
+        depth = 128 * block + order
+        part = multiply_add(a[:, depth], b[:, depth].T, np.zeros_like(total), FP8)
+        total = fma(scale_a[block][:, None] * np.repeat(scale_b[block], 128), part, total)
+    return total
+
+
+def fp8_blockscale(m: int, n: int, k: int, tile: tuple[int, int]) -> Trial:
+    """A B' with a scale for each row of A by 128 of k, and each 128 by 128 block of B, plus a bias; FP8 to bfloat16.
+
+    The bias is added last, and the sum cut to bfloat16.
+    """
+    a, b, scale_a, scale_b = _blockscale_inputs(3, m, n, k)
+    bias = np.random.default_rng(4).standard_normal(n).astype(F32)
+    total = _blockscale_sum(a, b, scale_a, scale_b) + bias
+    slots = (
+        out("d", (m, n), "bf16"), Tensor("a", a, "fp8"), Tensor("b", shuffle_weight(b, 1), "fp8"),
+        Tensor("scale_a", scale_a, "f32"), Tensor("scale_b", scale_b.T, "f32"), Tensor("bias", bias, "f32"),
+        m, n, k, k, k, 2 * n, 1, m, n // 128, k // 128,
+    )  # fmt: skip
+    return Trial((n // tile[1], -(-m // tile[0]), 1), slots, {"d": exact(bf16_cut(total).ravel())})
+
+
+def flatmm(m: int, n: int, k: int) -> Trial:
+    """A B' with the scales of `fp8_blockscale`, in tiles of 128 by 256; FP8 to float16, to nearest even."""
+    a, b, scale_a, scale_b = _blockscale_inputs(5, m, n, k)
+    value = _blockscale_sum(a, b, scale_a, scale_b).astype(np.float16)
+    pointers = (
+        Tensor("a", a, "fp8"), Tensor("b", shuffle_weight(b, 1), "fp8"), NULL,
+        Tensor("scale_a", scale_a, "f32"), Tensor("scale_b", scale_b, "f32"), NULL, out("d", (m, n), "f16"),
+        *([NULL] * 4),
+    )  # fmt: skip
+    return Trial((n // 256, -(-m // 128), 1), (*pointers, k, n, m, 0, 0, 0), {"d": exact(value.ravel())}, natural=True)

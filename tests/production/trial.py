@@ -43,8 +43,14 @@ def out(name: str, shape: Sequence[int], dtype: str) -> Tensor:
     return Tensor(name, np.zeros(tuple(shape), np.float32), dtype, "out")
 
 
-Slot = Tensor | int | float
-"""A buffer's address, a 32-bit whole number or a float32. None of the kernels here takes other scalars; 0 is the null pointer."""
+@dataclass(frozen=True, slots=True)
+class Null:
+    """A null pointer."""
+
+
+NULL = Null()
+Slot = Tensor | Null | int | float
+"""A buffer's address, a 32-bit whole number or a float32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +109,18 @@ def dispatch_of(kernel: Kernel, trial: Trial) -> Dispatch:
     pointers: list[PointerSlot] = []
     kernarg = bytearray()
     for slot in trial.slots:
-        size = 8 if isinstance(slot, Tensor) else 4
-        if trial.natural:
-            kernarg += bytes(-len(kernarg) % size)
+        if isinstance(slot, (Tensor, Null)):
+            raw = bytes(8)
+        else:
+            raw = np.float32(slot).tobytes() if isinstance(slot, float) else (slot & 0xFFFFFFFF).to_bytes(4, "little")
+        kernarg += bytes(-len(kernarg) % (len(raw) if trial.natural else SLOT_BYTES))
         if isinstance(slot, Tensor):
             names = [buffer.name for buffer in buffers]
             if slot.name not in names:
                 buffers.append(_buffer(slot, types))
                 names.append(slot.name)
             pointers.append(PointerSlot(len(kernarg), names.index(slot.name), slot.offset))
-            raw = bytes(8)
-        else:
-            raw = np.float32(slot).tobytes() if isinstance(slot, float) else (slot & 0xFFFFFFFF).to_bytes(4, "little")
-        kernarg += raw if trial.natural else raw.ljust(SLOT_BYTES, b"\0")
+        kernarg += raw
     declared = kernel.descriptor.kernarg_bytes if kernel.descriptor else 0
     return Dispatch(
         kernel.name, kernel.name, trial.grid, (trial.workgroup, 1, 1),

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from asmevo.backend.emulator.reference_matrix import Operands, multiply
 from asmevo.ir.semantics.matrix import plain_operation
+from asmevo.verify.launch_data import element_types
 from examples.references.arithmetic import exp2, fma, halve, pair, rsqrt, workgroup_sum
 from examples.references.expected import between, exact
-from examples.references.matrix import multiply_add
+from examples.references.matrix import BF16, F16, FP8, multiply_add
 
 F32 = np.float32
 FINITE = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -69,32 +70,44 @@ def test_sums_follow_their_trees():
     assert np.array_equal(workgroup_sum(whole)[:, 0], whole.sum(axis=(1, 2)))
 
 
+def narrow(kind, codes):
+    """The numbers of a format's codes, as float64."""
+    element = element_types("gfx942")[kind]
+    with np.errstate(invalid="ignore"):  # signalling NaNs
+        return element.decode(codes.astype(f"<u{element.size}").view(np.uint8)).astype(np.float64).reshape(codes.shape)
+
+
+@pytest.mark.parametrize(("kind", "depth", "factors"), [("f16", 16, F16), ("bf16", 16, BF16), ("fp8_fp8", 32, FP8)])
 @pytest.mark.parametrize("spread", [0, 12, "special"])
-def test_matrix_rule_agrees_with_the_emulators(spread):
-    operation = plain_operation("v_mfma_f32_16x16x16_f16")
+def test_matrix_rule_agrees_with_the_emulators(kind, depth, factors, spread):
+    operation = plain_operation(f"v_mfma_f32_16x16x{depth}_{kind}")
     shape = operation.shape
-    random = np.random.default_rng(7)
+    element = element_types("gfx942")[kind.split("_")[0]]
+    bits, random = 8 * element.size, np.random.default_rng(7)
 
-    def halves(*size):
+    def codes(*size):
         if spread == "special":
-            return random.integers(0, 1 << 16, size).astype(np.uint16).view(np.float16)
-        return (random.standard_normal(size) * 2.0 ** random.uniform(-spread, spread, size)).astype(np.float16)
+            return random.integers(0, 1 << bits, size)
+        values = random.standard_normal(size) * 2.0 ** random.uniform(-spread, spread, size)
+        return np.frombuffer(element.encode(values).tobytes(), f"<u{element.size}").astype(np.int64).reshape(size)
 
-    a, b = halves(16, 16), halves(16, 16)
+    a, b = codes(16, depth), codes(depth, 16)
     c = (random.standard_normal((16, 16)) * 2.0 ** random.uniform(-9, 9, (16, 16))).astype(F32)
     registers = [np.zeros((2, 64), np.uint32), np.zeros((2, 64), np.uint32), np.zeros((4, 64), np.uint32)]
     for i in range(16):
-        for k in range(16):
-            for side, (lane, element), value in ((0, shape.place_a(0, i, k), a[i, k]), (1, shape.place_b(0, k, i), b[k, i])):
-                registers[side][element // 2, lane] |= np.uint32(int(value.view(np.uint16)) << 16 * (element % 2))
-    places = [(lane, element, shape.place_d(lane, element)[1:]) for lane in range(64) for element in range(4)]
-    for lane, element, place in places:
-        registers[2][element, lane] = c[place].view(np.uint32)
+        for k in range(depth):
+            for side, (lane, place), value in ((0, shape.place_a(0, i, k), a[i, k]), (1, shape.place_b(0, k, i), b[k, i])):
+                word, inside = divmod(place * bits, 32)
+                registers[side][word, lane] |= np.uint32(int(value) << inside)
+    places = [(lane, place, shape.place_d(lane, place)[1:]) for lane in range(64) for place in range(4)]
+    for lane, place, where in places:
+        registers[2][place, lane] = c[where].view(np.uint32)
     product = multiply(operation, Operands(*registers))
-    result = multiply_add(a, b, c)
-    for lane, element, place in places:
-        bits = product[element, lane]
-        assert bits == result[place].view(np.uint32) or (np.isnan(bits.view(F32)) and np.isnan(result[place]))
+    name = kind.split("_")[0]
+    result = multiply_add(narrow(name, a), narrow(name, b), c, factors)
+    for lane, place, where in places:
+        got = product[place, lane]
+        assert got == result[where].view(np.uint32) or (np.isnan(got.view(F32)) and np.isnan(result[where]))
 
 
 def test_exact_results_refuse_an_ulp_and_the_other_zero():
