@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,8 @@ Slot = Tensor | Null | int | float
 class Trial:
     """A launch and its expected results by buffer name.
 
-    `natural` packs arguments at their own alignment, as compilers do.
+    `natural` packs arguments at their own alignment, as compilers do. `canonical` brings an output whose order is free into
+    the expected one. `scratch` names outputs that mean nothing.
     """
 
     grid: tuple[int, int, int]
@@ -65,6 +66,8 @@ class Trial:
     expected: Mapping[str, Expected]
     workgroup: int = 256
     natural: bool = False
+    canonical: Mapping[str, Callable[[Array], Array]] = field(default_factory=dict[str, Callable[[Array], Array]])
+    scratch: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +149,21 @@ def judge(kernel: Kernel, trial: Trial, mode: str, seed: int = 0) -> list[Judged
     judged: list[Judged] = []
     for buffer, data, written in zip(dispatch.buffers, result.buffers, result.written, strict=True):
         if buffer.name not in trial.expected:
-            assert not buffer.writable, f"no reference for {buffer.name}"
+            assert not buffer.writable or buffer.name in trial.scratch, f"no reference for {buffer.name}"
             continue
-        judged.append(_compare(buffer, types[buffer.dtype], data, written, trial.expected[buffer.name]))
+        canonical = trial.canonical.get(buffer.name, _as_it_is)
+        judged.append(_compare(buffer, types[buffer.dtype], data, written, trial.expected[buffer.name], canonical))
     return judged
 
 
-def _compare(buffer: Buffer, element: Any, data: Array, written: Array, wanted: Expected) -> Judged:
-    actual = np.asarray(element.decode(data), wanted.value.dtype)
+def _as_it_is(values: Array) -> Array:
+    return values
+
+
+def _compare(
+    buffer: Buffer, element: Any, data: Array, written: Array, wanted: Expected, canonical: Callable[[Array], Array]
+) -> Judged:
+    actual = np.asarray(canonical(element.decode(data)), wanted.value.dtype)
     if not buffer.defined:
         touched = written.reshape(-1, element.size).all(axis=1)
         assert touched.all(), f"{buffer.name}[{np.flatnonzero(~touched)[0]}] was not written"
