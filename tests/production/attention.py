@@ -6,11 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.production.numbers import Array, bf16_nearest, fp8
+from examples.references.matrix import BF16, FP8
+from tests.production import flash
+from tests.production.numbers import Array, bf16_away, bf16_nearest, fp8
 from tests.production.trial import NULL, Tensor, Trial, near, out
 
 F32 = np.float32
 LOG2_E = float(np.log2(np.e))
+BF16_STEPS = flash.Steps(32, BF16, bf16_nearest, bf16_nearest, 2.0**-7)
+FP8_STEPS = flash.Steps(64, FP8, fp8, bf16_away, 2.0**-3, 2.0**-10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,43 +65,44 @@ def paged_plain(lengths: tuple[int, ...], kv_heads: int, group: int, dtype: str 
     return Trial((kv_heads, batch, 1), slots, {"out": near(mean, 2.0**-8 * (np.abs(mean) + size))})
 
 
-def forward(batch: int, heads: int, group: int, queries: int, keys: int, *, causal: bool = False, quantised: bool = False) -> Trial:
+def forward(
+    batch: int, heads: int, group: int, queries: int, keys: int, *, causal: bool = False, quantised: bool = False
+) -> Trial:
     """fmha_v3_fwd: heads of 128, tensors (batch, tokens, heads, 128), bfloat16 or FP8; with the logarithms of the sums.
 
     `heads` query heads, `group` of them for a head of keys. A causal query sees the keys that end with it, the last all.
     """
     random = np.random.default_rng(7)
-    width, narrow = 128, fp8 if quantised else bf16_nearest
-    kv_heads = heads // group
+    width, kv_heads = 128, heads // group
+    steps = FP8_STEPS if quantised else BF16_STEPS
+    narrow = fp8 if quantised else bf16_nearest
     query, key, value = (
         narrow(random.standard_normal((batch, tokens, count, width)))
         for tokens, count in ((queries, heads), (keys, kv_heads), (keys, kv_heads))
     )
     scales = np.array([0.5, 1.25, 0.75], F32) if quantised else np.ones(3, F32)
-    visible = np.arange(keys) <= np.arange(queries)[:, None] + keys - queries if causal else None
-    mean, size = (np.zeros((batch, queries, heads, width)) for _ in range(2))
+    factors = (width**-0.5, float(scales[0] * scales[1]), float(scales[2]))
+    visible = np.arange(keys) <= np.arange(queries)[:, None] + keys - queries if causal else np.ones((queries, keys), bool)
+    result, room = np.zeros((batch, queries, heads, width), F32), np.zeros((batch, queries, heads, width))
     logarithm = np.zeros((batch, heads, queries))
     for b in range(batch):
         for h in range(heads):
-            scale = width**-0.5 * float(scales[0]) * float(scales[1])
-            result = attend(query[b, :, h], key[b, :, h // group], value[b, :, h // group], scale, visible)
-            mean[b, :, h], size[b, :, h], logarithm[b, h] = result.out * scales[2], result.size * scales[2], result.lse
+            head = flash.forward(query[b, :, h], key[b, :, h // group], value[b, :, h // group], factors, steps, visible)
+            result[b, :, h], room[b, :, h], logarithm[b, h] = head.out, head.room, head.lse
     kind, item = ("fp8", 1) if quantised else ("bf16", 2)
-    row, kv_row, out_row = heads * width * item, kv_heads * width * item, heads * width * 2
-    steps = 256
+    row, kv_row, out_row, tile = heads * width * item, kv_heads * width * item, heads * width * 2, 256
     slots = (
-        out("out", mean.shape, "bf16"), Tensor("query", query, kind), Tensor("key", key, kind), Tensor("value", value, kind),
-        out("lse", logarithm.shape, "f32"), width**-0.5, queries, row, steps * row, width * item, queries * row, group,
+        out("out", result.shape, "bf16"), Tensor("query", query, kind), Tensor("key", key, kind), Tensor("value", value, kind),
+        out("lse", logarithm.shape, "f32"), width**-0.5, queries, row, tile * row, width * item, queries * row, group,
         kv_row, width * item, keys * kv_row, 5 if heads % 8 == 0 or not causal else 3, 1, keys, width, width, heads,
         kv_row, width * item, keys * kv_row, out_row, width * 2, queries * out_row, NULL, NULL, queries * 4, NULL, NULL,
         *(Tensor(name, scales[n : n + 1], "f32") for n, name in enumerate(("scale_q", "scale_k", "scale_v")) if quantised),
         *([0] * 6 if quantised else ()),
     )  # fmt: skip
-    tiles = -(-queries // steps)
+    tiles = -(-queries // tile)
     return Trial(
-        (-(-tiles // 2) if causal else tiles, heads, batch), slots,
-        {"out": near(mean, 2.0**-8 * (np.abs(mean) + size)), "lse": near(logarithm, 1e-5)}, 512,
-    )  # fmt: skip
+        (-(-tiles // 2) if causal else tiles, heads, batch), slots, {"out": near(result, room), "lse": near(logarithm, 2e-6)}, 512
+    )
 
 
 def latent(lengths: tuple[int, ...], group: int, *, quantised: bool = False, splits: int = 1) -> Trial:

@@ -20,9 +20,9 @@ def shuffle_weight(weight: Array, element_bytes: int, rows: int = 16, depth: int
     return np.ascontiguousarray(tiles.transpose(0, 1, 3, 4, 2, 5)).reshape(weight.shape)
 
 
-def chain_order(depth: int, held: int, taken: int) -> Array:
+def chain_order(depth: int, held: int, taken: int, groups: int = 4) -> Array:
     """The order in which a chain of MFMAs takes k, shape (depth,).
 
-    Each of the 4 groups of lanes loads `held` consecutive elements and gives every instruction `taken` of them.
+    Each of the `groups` groups of lanes loads `held` consecutive elements and gives every instruction `taken` of them.
     """
-    return np.arange(depth).reshape(-1, 4, held // taken, taken).transpose(0, 2, 1, 3).ravel()
+    return np.arange(depth).reshape(-1, groups, held // taken, taken).transpose(0, 2, 1, 3).ravel()
