@@ -55,8 +55,12 @@ def _lane_sums(weight: Array) -> Array:
     return total
 
 
-def forward(query: Array, key: Array, value: Array, scales: tuple[float, float, float], steps: Steps, visible: Array) -> Head:
+def forward(
+    query: Array, key: Array, value: Array, scales: tuple[float, float, float], steps: Steps, visible: Array, *, last_first: bool
+) -> Head:
     """softmax(Q K' scales[0] scales[1]) V scales[2]; shapes (q, d), (k, d), (k, dv), `visible` (q, k).
+
+    Tiles of keys come upward, or from the last to the first.
 
     Steps of 1 ULP: v_exp_f32 once a weight and once a tile, v_rcp_f32 once a query, v_log_f32 once in the logarithm. Where
     v_exp_f32 moves a weight over the edge between two narrow numbers, the weight moves by its narrow ULP; `room` is for all.
@@ -71,13 +75,15 @@ def forward(query: Array, key: Array, value: Array, scales: tuple[float, float, 
     sums = np.zeros((len(query), 2), F32)
     total = np.zeros((len(query), value.shape[1]), F32)
     size = np.zeros(total.shape)
-    for start in range(0, count, steps.tile):
+    starts = range(0, count, steps.tile)
+    for number, start in enumerate(reversed(starts) if last_first else starts):
         keys = slice(start, start + steps.tile)
         score = multiply_add(query[:, order], key[keys][:, order].T, np.zeros((len(query), steps.tile), F32), steps.factors)
         score = np.where(seen[:, keys], score, F32(-np.inf))
         top = np.maximum(peak, score.max(axis=1, keepdims=True))
-        decay = exp2((peak - top) * factor) if start else np.ones_like(top)
-        weight = exp2(fma(score, factor, -(top * factor)))
+        decay = exp2((peak - top) * factor) if number else np.ones_like(top)
+        with np.errstate(invalid="ignore"):
+            weight = exp2(fma(score, factor, -(top * factor)))
         sums = _lane_sums(weight) + decay * sums
         total = multiply_add(steps.narrow(weight), value[keys], total * decay, steps.factors)
         moved = np.where(weight > 0, np.maximum(weight * steps.weight_ulp, steps.weight_least), 0.0)

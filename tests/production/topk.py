@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from examples.references.expected import exact
-from tests.production.numbers import Array
-from tests.production.trial import NULL, Tensor, Trial, out
+from tests.production.numbers import Array, bf16_nearest
+from tests.production.trial import NULL, Tensor, Trial, near, out
 
 F32 = np.float32
 LARGEST = 2048
@@ -59,3 +59,21 @@ def prefill(starts: tuple[int, ...], ends: tuple[int, ...], columns: int) -> Tri
         (len(starts), 1, 1), slots, {"indices": exact(wanted.ravel())}, 1024, natural=True, scratch=("workspace",),
         canonical={"indices": _sorted_rows},
     )  # fmt: skip
+
+
+def softmax(tokens: int, experts: int, k: int, rows: int, dtype: str = "f32", *, renormalise: bool = True) -> Trial:
+    """topksoftmax: the k largest of a softmax over experts with their numbers, rescaled to sum to 1 if asked."""
+    narrow = bf16_nearest if dtype == "bf16" else np.asarray
+    logits = narrow(_logits(3, tokens, experts))
+    weight = np.exp(logits - logits.max(axis=1, keepdims=True).astype(np.float64))
+    weight /= weight.sum(axis=1, keepdims=True)
+    index = np.argsort(-weight, axis=1, kind="stable")[:, :k]
+    chosen = np.take_along_axis(weight, index, axis=1)
+    if renormalise:
+        chosen = chosen / chosen.sum(axis=1, keepdims=True)
+    slots = (
+        out("indices", (tokens, k), "i32"), out("weights", (tokens, k), "f32"), Tensor("logits", logits, dtype),
+        tokens, experts, k, int(renormalise), k * 4,
+    )  # fmt: skip
+    expected = {"indices": exact(index.astype(np.int32).ravel()), "weights": near(chosen, 3e-6 * chosen)}
+    return Trial((-(-tokens // rows), 1, 1), slots, expected)

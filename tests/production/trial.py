@@ -75,6 +75,7 @@ class Case:
     """A kernel under test: its family, its object below hsa/gfx942, the launch's shape in words, and its trial.
 
     `tolerance` says what results may differ by and why. `why_fast` says why the strict mode can't be used; empty where it is.
+    `alike` is the least share of results, by buffer, that must have the reference's very bits.
     """
 
     family: str
@@ -83,6 +84,11 @@ class Case:
     build: Callable[[], Trial]
     tolerance: str
     why_fast: str = ""
+    alike: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    @property
+    def mode(self) -> str:
+        return "fast" if self.why_fast else "strict"
 
     @property
     def name(self) -> str:
@@ -99,10 +105,10 @@ class Judged:
     used: float
 
 
-def near(value: Array, slack: Array | float) -> Expected:
-    """Results within `slack` of `value`, float64, of any shape; `value` is rounded to float32 for the count of equal bits."""
+def near(value: Array, slack: Array | float, rounded: Callable[[Array], Array] = np.asarray) -> Expected:
+    """Results within `slack` of `value`, float64, of any shape; for the count of equal bits `value` is float32, then `rounded`."""
     flat, room = np.broadcast_arrays(np.asarray(value, np.float64), np.asarray(slack, np.float64))
-    return between((flat - room).ravel(), flat.ravel().astype(np.float32), (flat + room).ravel())
+    return between((flat - room).ravel(), rounded(flat.ravel().astype(np.float32)), (flat + room).ravel())
 
 
 def dispatch_of(kernel: Kernel, trial: Trial) -> Dispatch:
