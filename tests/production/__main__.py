@@ -25,7 +25,10 @@ def _row(case: Case, folder: Path) -> tuple[str, bool]:
         result, holds = _figures(judge(kernel, case.build(), case.mode)), True
     except AssertionError as problem:
         result, holds = f"**fails**: {problem}", False
-    return f"| {case.family} | `{case.path.removesuffix('.co').rpartition('/')[2]}` | {case.shape} | {case.mode} | {result} |", holds
+    return (
+        f"| {case.family} | `{case.path.removesuffix('.co').rpartition('/')[2]}` | {case.shape} | {case.mode} | {result} |",
+        holds,
+    )
 
 
 def main(arguments: list[str]) -> int:

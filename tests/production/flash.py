@@ -56,7 +56,14 @@ def _lane_sums(weight: Array) -> Array:
 
 
 def forward(
-    query: Array, key: Array, value: Array, scales: tuple[float, float, float], steps: Steps, visible: Array, *, last_first: bool
+    query: Array,
+    key: Array,
+    value: Array,
+    scales: tuple[float, float, float],
+    steps: Steps,
+    visible: Array,
+    *,
+    last_first: bool,
 ) -> Head:
     """softmax(Q K' scales[0] scales[1]) V scales[2]; shapes (q, d), (k, d), (k, dv), `visible` (q, k).
 

@@ -83,7 +83,7 @@ def _blockscale_inputs(seed: int, m: int, n: int, k: int) -> tuple[Array, Array,
     return a, b, *(random.uniform(0.5, 1.5, (k // 128, count)).astype(F32) for count in (m, n // 128))
 
 
-def _blockscale_sum(a: Array, b: Array, scale_a: Array, scale_b: Array) -> Array:
+def blockscale_sum(a: Array, b: Array, scale_a: Array, scale_b: Array) -> Array:
     """A chain of MFMAs from zero for each 128 of k, added by a fused step with the rounded product of both scales."""
     order = chain_order(128, 16, 8)
     total = np.zeros((a.shape[0], b.shape[0]), F32)
@@ -101,7 +101,7 @@ def fp8_blockscale(m: int, n: int, k: int, tile: tuple[int, int]) -> Trial:
     """
     a, b, scale_a, scale_b = _blockscale_inputs(3, m, n, k)
     bias = np.random.default_rng(4).standard_normal(n).astype(F32)
-    total = _blockscale_sum(a, b, scale_a, scale_b) + bias
+    total = blockscale_sum(a, b, scale_a, scale_b) + bias
     slots = (
         out("d", (m, n), "bf16"), Tensor("a", a, "fp8"), Tensor("b", shuffle_weight(b, 1), "fp8"),
         Tensor("scale_a", scale_a, "f32"), Tensor("scale_b", scale_b.T, "f32"), Tensor("bias", bias, "f32"),
@@ -113,7 +113,7 @@ def fp8_blockscale(m: int, n: int, k: int, tile: tuple[int, int]) -> Trial:
 def flatmm(m: int, n: int, k: int) -> Trial:
     """A B' with the scales of `fp8_blockscale`, in tiles of 128 by 256; FP8 to float16, to nearest even."""
     a, b, scale_a, scale_b = _blockscale_inputs(5, m, n, k)
-    value = _blockscale_sum(a, b, scale_a, scale_b).astype(np.float16)
+    value = blockscale_sum(a, b, scale_a, scale_b).astype(np.float16)
     pointers = (
         Tensor("a", a, "fp8"), Tensor("b", shuffle_weight(b, 1), "fp8"), NULL,
         Tensor("scale_a", scale_a, "f32"), Tensor("scale_b", scale_b, "f32"), NULL, out("d", (m, n), "f16"),

@@ -43,7 +43,9 @@ def decode(lengths: tuple[int, ...], columns: int, following: int = 1) -> Trial:
         Tensor("logits", logits, "f32"), Tensor("lengths", np.array(lengths), "i32"), out("indices", (rows, LARGEST), "i32"),
         columns, 1, following,
     )  # fmt: skip
-    return Trial((rows, 1, 1), slots, {"indices": exact(wanted.ravel())}, 1024, natural=True, canonical={"indices": _sorted_rows})
+    return Trial(
+        (rows, 1, 1), slots, {"indices": exact(wanted.ravel())}, 1024, natural=True, canonical={"indices": _sorted_rows}
+    )
 
 
 def prefill(starts: tuple[int, ...], ends: tuple[int, ...], columns: int) -> Trial:
