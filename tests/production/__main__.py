@@ -1,4 +1,7 @@
-"""Prints how every production kernel compares with its reference, as a Markdown table: `python -m tests.production HSA_FOLDER`."""
+"""Prints how every production kernel compares with its reference, as a Markdown table.
+
+`python -m tests.production FOLDER [WORD...]`; FOLDER is hsa or hsa/gfx942 of ROCm/aiter.
+"""
 
 import sys
 from pathlib import Path

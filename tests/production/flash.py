@@ -1,4 +1,4 @@
-"""Attention in the steps of the fmha_v3 forward kernels: tiles of keys, a running maximum and sum, narrow weights.
+"""Attention in the steps of the forward kernels: tiles of keys, a running maximum and sum, narrow weights.
 
 Owns the steps of one head. Layouts and launches are `attention`'s.
 """
@@ -21,13 +21,14 @@ LOWEST = -np.finfo(F32).max
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A kernel's own: keys of a tile, factors of its MFMAs, and how weights and results are rounded.
+    """A kernel's own: keys of a tile, factors and groups of lanes of its MFMAs, and how weights and results are rounded.
 
     `weight_ulp` is the largest distance of neighbouring weights as a share of a weight, `weight_least` that of the smallest.
     """
 
     tile: int
     factors: Factors
+    groups: int
     narrow: Callable[[Array], Array]
     last: Callable[[Array], Array]
     weight_ulp: float
@@ -43,12 +44,12 @@ class Head:
     lse: Array
 
 
-def _lane_sums(weight: Array) -> Array:
-    """Sums of (q, tile) weights as both halves of a wave form them; (q, 2).
+def _lane_sums(weight: Array, groups: int) -> Array:
+    """Sums of (q, tile) weights as the groups of lanes form them; (q, groups).
 
-    Of each 32 keys half h has keys 8 i + 4 h to 8 i + 4 h + 3; it adds its weights one by one.
+    Group g has keys 4 g to 4 g + 3 of every 4 `groups`, and adds its weights one by one.
     """
-    mine = weight.reshape(weight.shape[0], -1, 2, 4).transpose(0, 2, 1, 3).reshape(weight.shape[0], 2, -1)
+    mine = weight.reshape(weight.shape[0], -1, groups, 4).transpose(0, 2, 1, 3).reshape(weight.shape[0], groups, -1)
     total = mine[:, :, 0]
     for n in range(1, mine.shape[2]):
         total = mine[:, :, n] + total
@@ -56,30 +57,24 @@ def _lane_sums(weight: Array) -> Array:
 
 
 def forward(
-    query: Array,
-    key: Array,
-    value: Array,
-    scales: tuple[float, float, float],
-    steps: Steps,
-    visible: Array,
-    *,
-    last_first: bool,
-) -> Head:
-    """softmax(Q K' scales[0] scales[1]) V scales[2]; shapes (q, d), (k, d), (k, dv), `visible` (q, k).
+    query: Array, key: Array, value: Array, factor: Array, value_scale: float, steps: Steps, visible: Array, *,
+    last_first: bool = False,
+) -> Head:  # fmt: skip
+    """softmax(Q K' factor / log2(e)) V value_scale; shapes (q, d), (k, d), (k, dv), `factor` float32, `visible` (q, k).
 
     Tiles of keys come upward, or from the last to the first.
 
     Steps of 1 ULP: v_exp_f32 once a weight and once a tile, v_rcp_f32 once a query, v_log_f32 once in the logarithm. Where
     v_exp_f32 moves a weight over the edge between two narrow numbers, the weight moves by its narrow ULP; `room` is for all.
     """
-    factor = F32(LOG2_E * F32(scales[0])) * F32(scales[1])
-    order = chain_order(query.shape[1], 16 // (1 if steps.factors.apart else 2), 8 if steps.factors.apart else 4, 2)
+    item = 1 if steps.factors.apart else 2
+    order = chain_order(query.shape[1], 16 // item, 8 // item, steps.groups)
     count = -(-len(key) // steps.tile) * steps.tile
     key, value = (np.concatenate([x, np.zeros((count - len(x), x.shape[1]), F32)]).astype(F32) for x in (key, value))
     seen = np.zeros((len(query), count), bool)
     seen[:, : visible.shape[1]] = visible
     peak = np.full((len(query), 1), LOWEST, F32)
-    sums = np.zeros((len(query), 2), F32)
+    sums = np.zeros((len(query), steps.groups), F32)
     total = np.zeros((len(query), value.shape[1]), F32)
     size = np.zeros(total.shape)
     starts = range(0, count, steps.tile)
@@ -91,13 +86,15 @@ def forward(
         decay = exp2((peak - top) * factor) if number else np.ones_like(top)
         with np.errstate(invalid="ignore"):
             weight = exp2(fma(score, factor, -(top * factor)))
-        sums = _lane_sums(weight) + decay * sums
+        sums = _lane_sums(weight, steps.groups) + decay * sums
         total = multiply_add(steps.narrow(weight), value[keys], total * decay, steps.factors)
         moved = np.where(weight > 0, np.maximum(weight * steps.weight_ulp, steps.weight_least), 0.0)
         size = size * decay + moved @ np.abs(value[keys]).astype(np.float64)
         peak = top
-    sum_ = sums[:, :1] + sums[:, 1:]
-    inverse = (F32(1) / sum_) * F32(scales[2])
+    whole = sums[:, :1]
+    for n in range(1, steps.groups):
+        whole = whole + sums[:, n : n + 1]
+    inverse = (F32(1) / whole) * F32(value_scale)
     out = steps.last(total * inverse)
-    lse = np.log(sum_.astype(np.float64)) + peak * np.float64(scales[0]) * scales[1]
+    lse = np.log(whole.astype(np.float64)) + peak.astype(np.float64) * factor / np.log2(np.e)
     return Head(out, size * inverse + 2.0**-7 * np.abs(out), lse[:, 0])

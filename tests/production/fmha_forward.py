@@ -7,11 +7,12 @@ import numpy as np
 from examples.references.arithmetic import F32
 from examples.references.matrix import BF16, FP8
 from tests.production import flash
+from tests.production.flash import LOG2_E
 from tests.production.numbers import bf16_away, bf16_nearest, fp8
 from tests.production.trial import NULL, Tensor, Trial, near, out
 
-BF16_STEPS = flash.Steps(32, BF16, bf16_nearest, bf16_nearest, 2.0**-7)
-FP8_STEPS = flash.Steps(64, FP8, fp8, bf16_away, 2.0**-3, 2.0**-10)
+BF16_STEPS = flash.Steps(32, BF16, 2, bf16_nearest, bf16_nearest, 2.0**-7)
+FP8_STEPS = flash.Steps(64, FP8, 2, fp8, bf16_away, 2.0**-3, 2.0**-10)
 
 
 def forward(
@@ -21,7 +22,7 @@ def forward(
 
     `heads` query heads, `group` of them for a head of keys. A causal query sees the keys that end with it, the last all; a
     work-group of a causal kernel takes two tiles of 256 queries, the second with the keys from the last to the first. There
-    the FP8 kernel applies the scales of Q and K once more, to a scale that has them already: a fault of the kernel, followed here.
+    the FP8 kernel applies the scales of Q and K once more, to a scale that has them already: a fault of it, followed here.
     """
     random = np.random.default_rng(7)
     width, kv_heads, tile = 128, heads // group, 256
@@ -32,7 +33,7 @@ def forward(
         for tokens, count in ((queries, heads), (keys, kv_heads), (keys, kv_heads))
     )
     scales = np.array([0.5, 1.25, 0.75], F32) if quantised else np.ones(3, F32)
-    factors = (width**-0.5, float(scales[0] * scales[1]), float(scales[2]))
+    scale = F32(width**-0.5)
     visible = np.arange(keys) <= np.arange(queries)[:, None] + keys - queries if causal else np.ones((queries, keys), bool)
     result, room = np.zeros((batch, queries, heads, width), F32), np.zeros((batch, queries, heads, width))
     logarithm = np.zeros((batch, heads, queries))
@@ -40,10 +41,11 @@ def forward(
         for h in range(heads):
             for start in range(0, queries, tile):
                 rows = slice(start, start + tile)
-                again = float(F32(factors[0]) * F32(factors[1])) if causal and start else factors[0]
+                second = causal and start > 0
+                factor = LOG2_E * (scale * (scales[0] * scales[1]) if second else scale) * (scales[0] * scales[1])
                 head = flash.forward(
-                    query[b, rows, h], key[b, :, h // group], value[b, :, h // group], (again, *factors[1:]), steps, visible[rows],
-                    last_first=causal and start > 0,
+                    query[b, rows, h], key[b, :, h // group], value[b, :, h // group], factor, scales[2], steps, visible[rows],
+                    last_first=second,
                 )  # fmt: skip
                 result[b, rows, h], room[b, rows, h], logarithm[b, h, rows] = head.out, head.room, head.lse
     kind, item = ("fp8", 1) if quantised else ("bf16", 2)

@@ -31,7 +31,8 @@ def int8_old(m: int, n: int, k: int) -> Trial:
     value = bf16_away(total * scale_a[:, None] * scale_b + bias)
     slots = (
         out("d", (m, n), "bf16"), Tensor("a", a, "i8"), Tensor("b", shuffle_weight(b, 1, rows=32), "i8"),
-        Tensor("scale_a", scale_a, "f32"), Tensor("scale_b", scale_b, "f32"), Tensor("bias", bias, "f32"), m, n, k, k, k, 2 * n, 0,
+        Tensor("scale_a", scale_a, "f32"), Tensor("scale_b", scale_b, "f32"), Tensor("bias", bias, "f32"),
+        m, n, k, k, k, 2 * n, 0,
     )  # fmt: skip
     return Trial((n // 128, -(-m // 128), 1), slots, {"d": exact(value.ravel())})
 
@@ -80,7 +81,8 @@ def _blockscale_inputs(seed: int, m: int, n: int, k: int) -> tuple[Array, Array,
     """A, B, a scale for each 128 of k by row of A, and one for each 128 by 128 block of B by 128 of k."""
     random = np.random.default_rng(seed)
     a, b = (fp8(random.standard_normal((rows, k))) for rows in (m, n))
-    return a, b, *(random.uniform(0.5, 1.5, (k // 128, count)).astype(F32) for count in (m, n // 128))
+    scale_a, scale_b = (random.uniform(0.5, 1.5, (k // 128, count)).astype(F32) for count in (m, n // 128))
+    return a, b, scale_a, scale_b
 
 
 def blockscale_sum(a: Array, b: Array, scale_a: Array, scale_b: Array) -> Array:

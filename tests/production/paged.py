@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.production.attended import attend
+from examples.references.arithmetic import F32
+from examples.references.matrix import BF16
+from tests.production import flash
 from tests.production.flash import LOG2_E
-from tests.production.numbers import bf16_nearest
+from tests.production.numbers import bf16_away, bf16_nearest
 from tests.production.trial import NULL, Tensor, Trial, near, out
+
+STEPS = flash.Steps(256, BF16, 4, bf16_away, bf16_away, 2.0**-7)
 
 
 def plain(lengths: tuple[int, ...], kv_heads: int, group: int, dtype: str = "bf16") -> Trial:
@@ -20,17 +24,20 @@ def plain(lengths: tuple[int, ...], kv_heads: int, group: int, dtype: str = "bf1
     table = random.permutation(blocks)[: batch * most].reshape(batch, most)
     query = bf16_nearest(random.standard_normal((batch, heads, width)))
     key, value = (bf16_nearest(random.standard_normal((blocks, kv_heads, block, width))) for _ in range(2))
-    results = []
+    factor = LOG2_E / F32(width) ** F32(0.5)
+    result, room = np.zeros(query.shape, F32), np.zeros(query.shape)
     for sequence, length in enumerate(lengths):
-        for head in range(heads):
-            keys, values = (x[table[sequence], head // group].reshape(-1, width)[:length] for x in (key, value))
-            results.append(attend(query[sequence, head][None], keys, values, width**-0.5))
-    mean, size = (np.concatenate([x[0] for x in pair]) for pair in zip(*((r.out, r.size) for r in results), strict=True))
+        for head in range(kv_heads):
+            mine = slice(head * group, (head + 1) * group)
+            keys, values = (x[table[sequence], head].reshape(-1, width)[:length] for x in (key, value))
+            done = flash.forward(query[sequence, mine], keys, values, factor, F32(1), STEPS, np.ones((group, length), bool))
+            result[sequence, mine], room[sequence, mine] = done.out, done.room
     slots = (
         out("out", (batch, heads, width), dtype), Tensor("query", query, dtype),
         Tensor("key", key.reshape(blocks, kv_heads, block, width // piece, piece).transpose(0, 1, 3, 2, 4), dtype),
         Tensor("value", value.reshape(blocks, kv_heads, block // piece, piece, width).transpose(0, 1, 2, 4, 3), dtype),
         Tensor("table", table, "i32"), Tensor("lengths", np.array(lengths), "i32"), NULL, NULL,
-        float(LOG2_E) * width**-0.5, most, kv_heads, heads * width * 2, kv_heads * block * width * 2, block * width * 2, 0, group, NULL,
+        float(factor), most, kv_heads, heads * width * 2, kv_heads * block * width * 2, block * width * 2,
+        0, group, NULL,
     )  # fmt: skip
-    return Trial((kv_heads, batch, 1), slots, {"out": near(mean, 2.0**-8 * (np.abs(mean) + size), bf16_nearest)})
+    return Trial((kv_heads, batch, 1), slots, {"out": near(result, room)})

@@ -10,7 +10,7 @@ from asmevo.frontend.recover import recover
 from tests.production.cases import CASES
 from tests.production.trial import judge
 
-CORPUS = os.environ.get("ASMEVO_CORPUS")
+CORPUS = os.environ.get("ASMEVO_CORPUS", "")
 
 
 def load(path):

@@ -20,7 +20,7 @@ def _logits(seed: int, rows: int, columns: int) -> Array:
 
 
 def _largest(logits: Array, starts: Array, ends: Array) -> Array:
-    """Of each row the places of its largest numbers, counted from its start, sorted; -1 where it has fewer. Shape (rows, 2048)."""
+    """Of each row the places of its largest numbers, from its start, sorted; -1 where it has fewer. Shape (rows, 2048)."""
     result = np.full((len(logits), LARGEST), -1)
     for row, values in enumerate(logits):
         inside = values[starts[row] : ends[row]]

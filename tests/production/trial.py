@@ -97,7 +97,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """How one output compares: the share with the reference's very bits, the largest difference, the largest part of the bound."""
+    """How an output compares: the share with the reference's bits, the largest difference, the largest part of the bound."""
 
     buffer: str
     same_bits: float
@@ -106,7 +106,7 @@ class Judged:
 
 
 def near(value: Array, slack: Array | float, rounded: Callable[[Array], Array] = np.asarray) -> Expected:
-    """Results within `slack` of `value`, float64, of any shape; for the count of equal bits `value` is float32, then `rounded`."""
+    """Results within `slack` of `value`, float64, of any shape. Equal bits are those of `value` as float32, then `rounded`."""
     flat, room = np.broadcast_arrays(np.asarray(value, np.float64), np.asarray(slack, np.float64))
     return between((flat - room).ravel(), rounded(flat.ravel().astype(np.float32)), (flat + room).ravel())
 
