@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.production import fmha_backward, fmha_forward, gemm, latent, moe, paged, topk
-from tests.production.trial import Case
+from tests.production.trial import Case, Trial
 
 EXACT = "exact: every step is published, and followed"
 ROUNDED_ALIKE = (
@@ -25,10 +25,19 @@ _LDS_SAME = "waves 0 and 1, and 2 and 3, load the same bytes to the same place i
 _OVERTAKES = "buffer_load_dwordx4 writes registers that an earlier load is still to write (loads return in order)"
 
 
-def _paged(path: str, shape: str, lengths: tuple[int, ...], heads: int, group: int, why_fast: str = "") -> Case:
-    return Case(
-        "pa", f"pa/{path}.co", shape, lambda: paged.plain(lengths, heads, group), ROUNDED_ALIKE, why_fast, {"out": 0.999}
-    )
+def _paged(
+    path: str,
+    shape: str,
+    lengths: tuple[int, ...],
+    heads: int,
+    group: int,
+    why_fast: str = "",
+    narrow: paged.Narrow | None = None,
+) -> Case:
+    def build() -> Trial:
+        return paged.scaled(lengths, heads, group, narrow) if narrow else paged.plain(lengths, heads, group)
+
+    return Case("pa", f"pa/{path}.co", shape, build, ROUNDED_ALIKE, why_fast, {"out": 0.999})
 
 
 def _forward(path: str, shape: str, *sizes: int, causal: bool = False, quantised: bool = False) -> Case:
@@ -118,6 +127,16 @@ CASES: tuple[Case, ...] = (
     _paged(
         "pa_bf16_noquant_gqa16_1tg_4w", "1 x 16 heads; 100 and 700 tokens", (100, 700), 1, 16,
         "v_mov_b32_dpp at 0x30a4 reads v16 before buffer_load_dword at 0x2518 is waited for",
+    ),
+    _paged(
+        "pa_bf16_pertokenFp8_gqa8_2tg_4w", "2 x 8 heads; 100 and 700 tokens, FP8", (100, 700), 2, 8, narrow=paged.FP8_TOKENS
+    ),
+    _paged(
+        "pa_bf16_pertokenFp8_gqa16_2tg_4w", "1 x 16 heads; 100 and 700 tokens, FP8", (100, 700), 1, 16,
+        "v_mfma at 0x3d8c reads v88 before ds_read_b64 at 0x3d24 is waited for", paged.FP8_TOKENS,
+    ),
+    _paged(
+        "pa_bf16_pertokenInt8_gqa8_2tg_4w", "2 x 8 heads; 100 and 700 tokens, int8", (100, 700), 2, 8, narrow=paged.INT8_TOKENS
     ),
     Case(
         "mla", "mla/mla_dec_stage1_bf16_a16w16_subQ16_mqa16.co", "16 heads; 100 and 33 tokens",
