@@ -13,12 +13,13 @@ from tests.production.trial import Case, Judged, judge
 
 
 def _figures(judged: list[Judged]) -> str:
-    parts = (
-        f"{item.buffer}: {item.same_bits:.1%} the same bits"
-        + (f", largest difference {item.largest:.2g}, {item.used:.0%} of its bound" if item.largest else "")
+    if all(item.same_bits == 1 for item in judged):
+        return "exact"
+    return "; ".join(
+        f"{item.buffer}: {'exact' if item.same_bits == 1 else f'{item.same_bits:.2%} the same bits'}"
+        + (f", largest difference {item.largest:.2g}" if item.largest else "")
         for item in judged
     )
-    return "; ".join("exact" if part.endswith(": 100.0% the same bits") and len(judged) == 1 else part for part in parts)
 
 
 def _row(case: Case, folder: Path) -> tuple[str, bool]:

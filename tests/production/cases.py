@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.production import fmha_backward, fmha_forward, gemm, latent, moe, paged, topk
+from tests.production import collective, fmha_backward, fmha_forward, gemm, latent, moe, paged, topk
 from tests.production.trial import Case, Trial
 
 EXACT = "exact: every step is published, and followed"
@@ -15,8 +15,8 @@ GRADIENTS = (
     "agree, and all results lie within what v_exp_f32's ULP may do"
 )
 PARTS = (
-    "the terms as in the forward kernels; their float32 sums in another order: a quarter of the bits must agree, and all results "
-    "lie within what v_exp_f32's ULP may do"
+    "the terms as in the forward kernels; their float32 sums in another order: a quarter of the bits must agree, and all lie "
+    "within what v_exp_f32's ULP may do"
 )
 SELECTED = "exact as a set: the order within a row is free"
 SHARES = "indices exact; weights 3e-6: v_exp_f32 and v_rcp_f32 within 1 ULP, sums of up to 640 in any order"
@@ -178,5 +178,10 @@ CASES: tuple[Case, ...] = (
     _experts(
         "FP8", "fmoe_bf16_blockscaleFp8_g1u1_vs_silu_1tg_32x128", "50 tokens, 2 of 3 experts, 512, 128", 50, 512, 3, 2,
         why_fast=_OVERTAKES,
+    ),
+    Case(
+        "allreduce + rmsnorm", "allreduce_rmsnorm_N8192.co", "2 rows of 8,192 of 8 ranks",
+        lambda: collective.all_reduce_rms_norm(2), "exact where v_rsq_f32 rounds correctly; bounds allow it its 1 ULP",
+        alike={name: 0.999 for name in ("out0", "out7", "sum0", "sum7")},
     ),
 )  # fmt: skip

@@ -30,7 +30,7 @@ def decode(lengths: tuple[int, ...], group: int, following: int = 1, tile: int =
         rows = cache[pages[starts[sequence] : starts[sequence + 1]]]
         visible = np.broadcast_to(np.arange(len(rows)) <= len(rows) - following + number % following, (group, len(rows)))
         factor = F32(width**-0.5) * flash.LOG2_E
-        results.append(flash.forward(query[number], rows, rows[:, :value_width], factor, F32(1), steps, visible))
+        results.append(flash.forward(query[number], rows, rows[:, :value_width], factor, 1.0, steps, visible))
     result, room, logarithm = (np.stack(x) for x in zip(*((r.out, r.room, r.lse) for r in results), strict=True))
     heads = following * group
     slots = (

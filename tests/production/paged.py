@@ -22,7 +22,7 @@ FACTOR = flash.LOG2_E / F32(WIDTH) ** F32(0.5)
 def _slots(
     query: Array, key: Array, value: Array, scales: tuple[Tensor, ...], table: Array, lengths: tuple[int, ...], kind: str
 ) -> tuple[Slot, ...]:
-    """The arguments; key and value (blocks, kv heads, 16, 128), laid out by pieces of 16 bytes along the head and along tokens."""
+    """The arguments; key and value (blocks, kv heads, 16, 128) lie in pieces of 16 bytes along the head and along tokens."""
     (blocks, kv_heads), item = key.shape[:2], 2 if kind == "bf16" else 1
     piece, head = 16 // item, BLOCK * WIDTH * item
     return (

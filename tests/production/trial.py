@@ -58,7 +58,8 @@ class Trial:
     """A launch and its expected results by buffer name.
 
     `natural` packs arguments at their own alignment, as compilers do. `canonical` brings an output whose order is free into
-    the expected one. `scratch` names outputs that mean nothing.
+    the expected one. `scratch` names outputs that mean nothing. `behind` are buffers that no argument points to: they come
+    first, so that the emulator's `base_address` gives their addresses.
     """
 
     grid: tuple[int, int, int]
@@ -68,6 +69,7 @@ class Trial:
     natural: bool = False
     canonical: Mapping[str, Callable[[Array], Array]] = field(default_factory=dict[str, Callable[[Array], Array]])
     scratch: tuple[str, ...] = ()
+    behind: tuple[Tensor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ def near(value: Array, slack: Array | float, rounded: Callable[[Array], Array] =
 def dispatch_of(kernel: Kernel, trial: Trial) -> Dispatch:
     """The trial as a dispatch of `kernel`; argument bytes that no slot fills are zero."""
     types = element_types(kernel.target)
-    buffers: list[Buffer] = []
+    buffers = [_buffer(tensor, types) for tensor in trial.behind]
     pointers: list[PointerSlot] = []
     kernarg = bytearray()
     for slot in trial.slots:
