@@ -44,8 +44,8 @@ def all_reduce_rms_norm(rows: int) -> Trial:
     Inputs are bfloat16. Sums are float32, ranks in order, then the residual; results are cut to bfloat16.
 
     A rank waits for all eight to arrive and to depart, itself included: four waves count up its own signal, and each spins
-    until all have. The emulator runs waves one after another, so the kernel runs as a ninth rank, with the ninth share of the rows:
-    its own signals lie behind those that it waits for, and it clears what it waited for in the first rank's.
+    until all have. The emulator runs waves one after another, so the kernel runs as a ninth rank, with the ninth share of the
+    rows: its own signals lie behind those that it waits for, and it clears what it waited for in the first rank's.
     """
     random = np.random.default_rng(13)
     count = RANKS * rows
