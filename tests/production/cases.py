@@ -19,7 +19,7 @@ PARTS = (
     "within what v_exp_f32's ULP may do"
 )
 SELECTED = "exact as a set: the order within a row is free"
-SHARES = "indices exact; weights 3e-6: v_exp_f32 and v_rcp_f32 within 1 ULP, sums of up to 640 in any order"
+SHARES = "indices exact; weights 1e-6: v_exp_f32 and v_rcp_f32 twice within 1 ULP, and sums of up to 640 in another order"
 
 _LDS_SAME = "waves 0 and 1, and 2 and 3, load the same bytes to the same place in LDS; a race of equal values"
 _OVERTAKES = "buffer_load_dwordx4 writes registers that an earlier load is still to write (loads return in order)"
