@@ -10,7 +10,7 @@ from examples.references.arithmetic import F32, exp2, fma
 from examples.references.matrix import BF16, multiply_add
 from tests.production.attended import attend
 from tests.production.flash import LOG2_E
-from tests.production.numbers import Array, bf16_nearest
+from tests.production.numbers import Array, bf16_away, bf16_nearest
 from tests.production.trial import NULL, Tensor, Trial, near, out
 
 TILE = 192
@@ -28,7 +28,9 @@ class Gradients:
 
 
 def _head(query: Array, key: Array, value: Array, gradient: Array, lse: Array, sums: Array, visible: Array) -> Gradients:
-    """The kernel's steps: chains of MFMAs over a head's width, weights and changes rounded to bfloat16, chains over tokens.
+    """The kernel's steps: chains of MFMAs over a head's width, weights and changes in bfloat16, chains over tokens.
+
+    Weights and changes are rounded with ties away from zero where heads are 128 wide, else to even, like the results.
 
     dK and dV take queries upward. dQ is summed over keys in an order of its own, not followed here: its float64 sum of the same
     terms is rounded once.
@@ -39,7 +41,8 @@ def _head(query: Array, key: Array, value: Array, gradient: Array, lse: Array, s
     score, inner = multiply_add(query, key.T, blank, BF16), multiply_add(gradient, value.T, blank, BF16)
     weight = np.where(visible, exp2(fma(score, scale * LOG2_E, -(lse * LOG2_E)[:, None])), F32(0))
     change = weight * (inner - sums[:, None])
-    narrow_weight, narrow_change = bf16_nearest(weight), bf16_nearest(change)
+    ties = bf16_away if width == 128 else bf16_nearest
+    narrow_weight, narrow_change = ties(weight), ties(change)
     padding = np.zeros((-queries % 8, keys), F32), np.zeros((-queries % 8, width), F32)
     side = np.zeros((keys, width), F32)
     dv = multiply_add(np.vstack([narrow_weight, padding[0]]).T, np.vstack([gradient, padding[1]]), side, BF16)
