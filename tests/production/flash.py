@@ -23,12 +23,16 @@ LOWEST = -np.finfo(F32).max
 class Steps:
     """A kernel's own: keys of a tile, factors and groups of lanes of its MFMAs, and how weights and results are rounded.
 
-    `weight_ulp` is the largest distance of neighbouring weights as a share of a weight, `weight_least` that of the smallest.
+    `sums` counts the groups of lanes, over all waves that share a tile, that add their weights apart. `held` keys of V are what a
+    group of lanes loads together. `weight_ulp` is the largest distance of neighbouring weights as a share of a weight,
+    `weight_least` that of the smallest.
     """
 
     tile: int
     factors: Factors
     groups: int
+    sums: int
+    held: int
     narrow: Callable[[Array], Array]
     last: Callable[[Array], Array]
     weight_ulp: float
@@ -69,12 +73,13 @@ def forward(
     """
     item = 1 if steps.factors.apart else 2
     order = chain_order(query.shape[1], 16 // item, 8 // item, steps.groups)
+    turn = chain_order(steps.tile, steps.held, 8 // item, steps.groups)
     count = -(-len(key) // steps.tile) * steps.tile
     key, value = (np.concatenate([x, np.zeros((count - len(x), x.shape[1]), F32)]).astype(F32) for x in (key, value))
     seen = np.zeros((len(query), count), bool)
     seen[:, : visible.shape[1]] = visible
     peak = np.full((len(query), 1), LOWEST, F32)
-    sums = np.zeros((len(query), steps.groups), F32)
+    sums = np.zeros((len(query), steps.sums), F32)
     total = np.zeros((len(query), value.shape[1]), F32)
     size = np.zeros(total.shape)
     starts = range(0, count, steps.tile)
@@ -86,13 +91,13 @@ def forward(
         decay = exp2((peak - top) * factor) if number else np.ones_like(top)
         with np.errstate(invalid="ignore"):
             weight = exp2(fma(score, factor, -(top * factor)))
-        sums = _lane_sums(weight, steps.groups) + decay * sums
-        total = multiply_add(steps.narrow(weight), value[keys], total * decay, steps.factors)
+        sums = _lane_sums(weight, steps.sums) + decay * sums
+        total = multiply_add(steps.narrow(weight)[:, turn], value[keys][turn], total * decay, steps.factors)
         moved = np.where(weight > 0, np.maximum(weight * steps.weight_ulp, steps.weight_least), 0.0)
         size = size * decay + moved @ np.abs(value[keys]).astype(np.float64)
         peak = top
     whole = sums[:, :1]
-    for n in range(1, steps.groups):
+    for n in range(1, steps.sums):
         whole = whole + sums[:, n : n + 1]
     inverse = (F32(1) / whole) * F32(value_scale)
     out = steps.last(total * inverse)

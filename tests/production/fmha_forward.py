@@ -11,8 +11,8 @@ from tests.production.flash import LOG2_E
 from tests.production.numbers import bf16_away, bf16_nearest, fp8
 from tests.production.trial import NULL, Tensor, Trial, near, out
 
-BF16_STEPS = flash.Steps(32, BF16, 2, bf16_nearest, bf16_nearest, 2.0**-7)
-FP8_STEPS = flash.Steps(64, FP8, 2, fp8, bf16_away, 2.0**-3, 2.0**-10)
+BF16_STEPS = flash.Steps(32, BF16, 2, 2, 4, bf16_nearest, bf16_nearest, 2.0**-7)
+FP8_STEPS = flash.Steps(64, FP8, 2, 2, 8, fp8, bf16_away, 2.0**-3, 2.0**-10)
 
 
 def forward(

@@ -23,7 +23,9 @@ def decode(lengths: tuple[int, ...], group: int, following: int = 1, tile: int =
     pages = random.permutation(tokens + 5)[:tokens]
     query = bf16_nearest(random.standard_normal((batch * following, group, width)))
     cache = bf16_nearest(random.standard_normal((tokens + 6, width)))
-    steps = flash.Steps(tile, BF16, 4, bf16_away, bf16_away if to == "bf16" else np.asarray, 2.0**-7)
+    steps = flash.Steps(
+        tile, BF16, 4, tile // 4, 8 if tile == 64 else 4, bf16_away, bf16_away if to == "bf16" else np.asarray, 2.0**-7
+    )
     results: list[flash.Head] = []
     for number in range(batch * following):
         sequence = number // following

@@ -14,7 +14,7 @@ from tests.production.layouts import chain_order
 from tests.production.numbers import Array, bf16_away, bf16_nearest, fp8
 from tests.production.trial import NULL, Slot, Tensor, Trial, near, out
 
-STEPS = flash.Steps(256, BF16, 4, bf16_away, bf16_away, 2.0**-7)
+STEPS = flash.Steps(256, BF16, 4, 4, 8, bf16_away, bf16_away, 2.0**-7)
 WIDTH, BLOCK = 128, 16
 FACTOR = flash.LOG2_E / F32(WIDTH) ** F32(0.5)
 
