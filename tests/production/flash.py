@@ -23,8 +23,8 @@ LOWEST = -np.finfo(F32).max
 class Steps:
     """A kernel's own: keys of a tile, factors and groups of lanes of its MFMAs, and how weights and results are rounded.
 
-    `sums` counts the groups of lanes, over all waves that share a tile, that add their weights apart. `held` keys of V are what a
-    group of lanes loads together. `weight_ulp` is the largest distance of neighbouring weights as a share of a weight,
+    `sums` counts the groups of lanes, over all waves that share a tile, that add their weights apart. `held` keys of V are what
+    a group of lanes loads together. `weight_ulp` is the largest distance of neighbouring weights as a share of a weight,
     `weight_least` that of the smallest.
     """
 
