@@ -70,7 +70,11 @@ class Dispatch:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What a strict run reports: a stable kind, a sentence, and where.
+    """What a strict run reports: a stable kind, a sentence, and where: kernel, instruction, wave, lane, work-group.
+
+    `source` is the instruction's place in a source text, `register` or `place` what was touched ("v2", "out+0x10"), and `cause`
+    the uid of the instruction that should have been waited for, or that this one conflicts with, with its `cause_offset`. Each
+    is None where it does not apply or is not known.
 
     Kinds: pending-read, pending-write, uninitialised-register, uninitialised-memory, out-of-bounds, misaligned, race,
     barrier-divergence, budget, unsupported, trap, bad-control-flow, write-to-readonly.
@@ -83,6 +87,12 @@ class Fault:
     wave: int
     lane: int | None = None
     workgroup: tuple[int, int, int] = (0, 0, 0)
+    kernel: str = ""
+    source: str | None = None
+    register: str | None = None
+    place: str | None = None
+    cause: int | None = None
+    cause_offset: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

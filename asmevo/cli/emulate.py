@@ -34,6 +34,9 @@ def emulate(
         str, typer.Option("--mode", help="strict reports missing waits, races and the like; fast does not.")
     ] = "strict",
     seed: Annotated[int, typer.Option("--seed", help="Seed of wave order and buffer addresses.", min=0)] = 0,
+    max_faults: Annotated[
+        int, typer.Option("--max-faults", help="Faults reported of each case, at most one an instruction.", min=1, max=1000)
+    ] = 1,
     cases: Annotated[list[str] | None, typer.Option("--case", help="Only the case of this name; may be repeated.")] = None,
     save: Annotated[
         Path | None,
@@ -86,7 +89,7 @@ def emulate(
         records: list[dict[str, Any]] = []
         for number, dispatch in enumerate(dispatches):
             with progress(f"emulate {number + 1} of {len(dispatches)}", 1, quiet) as told:
-                seen = _run(ir, dispatch, mode, seed, limit, wanted, told)
+                seen = _run(ir, dispatch, mode, seed, limit, max_faults, wanted, told)
             is_bad |= bool(seen.result.faults)
             if save and not seen.result.faults and not seen.is_stopped:
                 _save(_numbered(save, number), dispatch.buffers, seen.result.buffers)
@@ -171,7 +174,9 @@ class _Seen:
             yield f"  no wave came to +0x{self.stop.offset:x} {self.stop.hit} time(s)"
 
 
-def _run(kernel: Kernel, dispatch: Dispatch, mode: str, seed: int, limit: int, wanted: _Wanted, told: Any) -> _Seen:
+def _run(
+    kernel: Kernel, dispatch: Dispatch, mode: str, seed: int, limit: int, max_faults: int, wanted: _Wanted, told: Any
+) -> _Seen:
     from asmevo.backend.emulator import run
     from asmevo.backend.observe import statistics, waves
     from asmevo.backend.observe.watch import Watch
@@ -187,7 +192,16 @@ def _run(kernel: Kernel, dispatch: Dispatch, mode: str, seed: int, limit: int, w
     for part in looked:
         part.join(watch)
     observer = watch if looked else None
-    result = run(kernel, dispatch, mode=mode, seed=seed, max_instructions=limit, observer=observer, progress=told)
+    result = run(
+        kernel,
+        dispatch,
+        mode=mode,
+        seed=seed,
+        max_instructions=limit,
+        observer=observer,
+        progress=told,
+        max_faults=max_faults,
+    )
     return _Seen(dispatch, result, wanted.counts, memory, trace, stop)
 
 

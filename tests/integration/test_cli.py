@@ -90,6 +90,24 @@ def test_emulate_is_clean_and_saves_buffers(tmp_path):
     assert (tmp_path / "out.npz").exists()
 
 
+def test_emulate_reports_several_faults_and_names_both_sides(tmp_path):
+    original, launch = EXAMPLES / "kernels" / "reduce_sum.co", EXAMPLES / "launches" / "reduce_sum.toml"
+    text, broken = tmp_path / "broken.s", tmp_path / "broken.co"
+    assert asmevo("disasm", original, "-o", text).returncode == 0
+    text.write_text(text.read_text().replace("s_waitcnt vmcnt(0)", "s_nop 0"))
+    assert asmevo("asm", text, "--like", original, "-o", broken).returncode == 0
+    result = asmevo("emulate", broken, "--launch", launch, "--max-faults", 3, "--format", "json")
+    assert result.returncode == 1
+    faults = json.loads(result.stdout)[0]["faults"]
+    assert [f["kind"] for f in faults] == ["pending-read"] * 3
+    assert {f["kernel"] for f in faults} == {"reduce_sum"}
+    assert all(f["register"] == "v1" and f["cause_offset"] < f["offset"] for f in faults)
+    shown = asmevo("emulate", broken, "--launch", launch).stdout
+    assert "pending-read in reduce_sum at +0x" in shown
+    assert "work-group (" in shown
+    assert "before global_load_dword at +0x" in shown
+
+
 def test_verify_of_identical_files_says_so():
     result = asmevo("verify", SOFTMAX, SOFTMAX, "--format", "json")
     assert result.returncode == 0

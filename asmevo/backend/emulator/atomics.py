@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from asmevo.backend.emulator import buffers, floats, layout, lds_codegen
+from asmevo.backend.emulator import buffers, floats, layout, lds_codegen, race_codegen
 from asmevo.backend.emulator.codegen import Emitter
+from asmevo.backend.emulator.faulting import refuse
 from asmevo.backend.emulator.irkit import I32, I64, Value, const
 from asmevo.backend.emulator.layout import ENTRY, LANES
-from asmevo.backend.emulator.memory_codegen import fault, resolve
+from asmevo.backend.emulator.memory_codegen import DEFINED, STORES, TRACKED, resolve
 from asmevo.backend.emulator.queue_codegen import fill_load, new_entry
 from asmevo.diagnostics import fail
 from asmevo.ir.registers import VGPR0
@@ -35,6 +36,8 @@ def emit(m: Emitter, memory: MemoryOp, space: str, arrays: list[Value], mask: Va
     size = memory.bytes
     count = size // 4 * len(arrays)
     returned = f.local(I32, count * LANES)
+    if strict and space != "lds":
+        race_codegen.sync(f, m.state, release=True, acquire=memory.dest is not None)
     for k, addresses in enumerate(arrays):
         names = memory.data if len(arrays) == 1 else (memory.data[k],)
         rows = f.at(returned, 4 * LANES * (size // 4) * k)
@@ -43,6 +46,8 @@ def emit(m: Emitter, memory: MemoryOp, space: str, arrays: list[Value], mask: Va
             _exchange(m, str(memory.atomic), names, space, address, lane, size, rows, strict)
     queue = "lds" if space == "lds" else "vm"
     entry = new_entry(f, m.state, queue) if strict else None
+    if entry is not None:
+        f.put(ENTRY, entry, "atomic", 1)
     if memory.dest is not None:
         if out is not None:
             buffers.clear_rows(m, returned, count, out)
@@ -68,8 +73,8 @@ def _exchange(
 ) -> None:
     """One lane's atomic; the old value goes to the lane's place in the rows `returned`."""
     f, b = m.f, m.f.b
-    with f.when(b.icmp_unsigned("!=", b.and_(address, const(64, size - 1)), const(64, 0)), likely=False):
-        f.ret(fault(f, m.state, "misaligned", lane, address))
+    odd = b.icmp_unsigned("!=", b.and_(address, const(64, size - 1)), const(64, 0))
+    refuse(f, m.state, odd, "misaligned", lane, address)
     at = place(m, space, address, lane, size, strict)
     old = f.load(ir.IntType(8 * size), at)
     operands = [_operand(m, name, lane, size) for name in names]
@@ -82,7 +87,6 @@ def _exchange(
 def _note(m: Emitter, entry: Value, arrays: list[Value], size: int) -> None:
     """Keeps the LDS addresses: the change is certain for other waves only when it has been waited for."""
     f = m.f
-    f.put(ENTRY, entry, "atomic", 1)
     f.put(ENTRY, entry, "points", len(arrays))
     f.put(ENTRY, entry, "bytes", size)
     for k, addresses in enumerate(arrays):
@@ -96,16 +100,15 @@ def place(m: Emitter, space: str, address: Value, lane: Value, size: int, strict
     """The host address of an atomic access to global memory or LDS, checked."""
     f = m.f
     if space != "lds":
-        # An atomic both reads and writes: the first call checks that the old value is defined.
-        resolve(f, m.state, address, size, lane, write=False, defined=strict)
-        return resolve(f, m.state, address, size, lane, write=True, defined=False)
-    at = lds_codegen.place(f, m.state, address, lane, size)
+        return resolve(f, m.state, address, size, lane, STORES | (DEFINED | TRACKED if strict else 0))
+    at, inside = lds_codegen.place(f, m.state, address, lane, size)
     if strict:
-        lds_codegen.check_defined(f, m.state, address, lane, size)
-        lds_codegen.check_races(f, m.state, "lds_writer", address, lane, size, atomic=True)
-        lds_codegen.check_races(f, m.state, "lds_reader", address, lane, size)
+        race_codegen.watch_one(f, m.state, inside, const(64, size), const(32, 1))
+        lds_codegen.check_defined(f, m.state, inside, lane, size)
+        lds_codegen.check_races(f, m.state, "lds_writer", inside, lane, size, atomic=True)
+        lds_codegen.check_races(f, m.state, "lds_reader", inside, lane, size)
         word = const(32, layout.WAVE_ATOMIC << layout.EPOCH_BITS | layout.IN_FLIGHT)
-        lds_codegen.mark_written(f, m.state, address, size, word)
+        lds_codegen.mark_written(f, m.state, inside, size, word)
     return at
 
 

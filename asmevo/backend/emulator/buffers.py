@@ -14,12 +14,13 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from asmevo.backend.emulator import layout
+from asmevo.backend.emulator import layout, race_codegen
 from asmevo.backend.emulator.codegen import Emitter
+from asmevo.backend.emulator.faulting import check, fault
 from asmevo.backend.emulator.irkit import I32, I64, Value, const, splat
 from asmevo.backend.emulator.layout import ENTRY, LANES
 from asmevo.backend.emulator.lds_codegen import check_races, mark_written, place
-from asmevo.backend.emulator.memory_codegen import check, fault, transfer
+from asmevo.backend.emulator.memory_codegen import transfer
 from asmevo.backend.emulator.queue_codegen import new_entry
 from asmevo.ir.semantics.expr import Extend, MemoryOp
 
@@ -145,8 +146,9 @@ def load_to_lds(m: Emitter, memory: MemoryOp, addresses: Value, mask: Value, spa
     with f.each_lane(everyone) as lane:
         for part in range(count):
             address = b.add(b.add(base, b.mul(lane, const(64, step))), const(64, 4 * part))
-            at = place(f, m.state, address, lane, 4)
+            at, address = place(f, m.state, address, lane, 4)
             if entry is not None:
+                race_codegen.watch_one(f, m.state, address, const(64, 4), const(32, 1))
                 check_races(f, m.state, "lds_writer", address, lane, 4)
                 check_races(f, m.state, "lds_reader", address, lane, 4)
                 mark_written(f, m.state, address, 4, flying)

@@ -55,6 +55,8 @@ _SPACES = {Space.LDS: "lds", Space.BUFFER: "buffer", Space.SCALAR: "scalar"}
 _OPEN = (1 << 63) - 1
 _VECTOR = frozenset({IssueClass.VALU, IssueClass.TRANS, IssueClass.MATRIX, IssueClass.LDS, IssueClass.VMEM, IssueClass.FLAT})
 _READ_ANY = frozenset({"v_readlane_b32", "v_writelane_b32"})
+_READ_FIRST = frozenset({"v_readfirstlane_b32"})
+_COHERENT_BITS = frozenset({"sc0", "sc1", "glc", "scc"})
 _ALWAYS = sum(1 << unit for unit in (EXEC, EXEC + 1, MODE, VSKIP, HWREG, VCCZ, EXECZ))
 """Units that hold a value from the start and that no deferred result may name, so that they need no check."""
 
@@ -81,6 +83,7 @@ class Decoded:
     flags: int = layout.NOT_INDEXED
     serial: bool = False
     vector: bool = False
+    coherent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +164,7 @@ def _prepare(kernel: Kernel, strict: bool) -> Prepared:
     ops["marks"] = [d.marks for d in decoded]
     ops["flags"] = [d.flags for d in decoded]
     ops["vector"] = [d.vector for d in decoded]
+    ops["coherent"] = [layout.COHERENT if d.coherent else 0 for d in decoded]
     ops["uid"] = [i.uid for i in instructions]
     ops["target"] = targets
     ops["slot"] = slots
@@ -210,9 +214,18 @@ def _decode(i: Instruction, strict: bool, target: str) -> Decoded:
     if program is None:
         return _refusal(f"no semantics for '{i.mnemonic}': {unsupported_reason(i.mnemonic)}")
     try:
-        return replace(_decode_program(i, program, strict), vector=i.definition.issue in _VECTOR)
+        decoded = _decode_program(i, program, strict)
+        return replace(decoded, vector=i.definition.issue in _VECTOR, coherent=_is_coherent(i, program))
     except DiagnosticError as error:
         return _refusal(error.diagnostics[0].message)
+
+
+def _is_coherent(i: Instruction, program: Program) -> bool:
+    """Whether the access of global memory is atomic, or is marked to be seen beyond the wave."""
+    assert i.definition is not None
+    if program.memory is None or i.definition.space is Space.LDS:
+        return False
+    return program.memory.atomic is not None or any(m.name in _COHERENT_BITS and m.value for m in i.modifiers)
 
 
 def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
@@ -389,6 +402,8 @@ def _units(i: Instruction, *, keeps: bool = False, ignored: int = 0) -> tuple[by
         need = layout.NEED_ALL
     elif base_mnemonic(i.mnemonic) in _READ_ANY:
         need = layout.NEED_ANY
+    elif base_mnemonic(i.mnemonic) in _READ_FIRST:
+        need = layout.NEED_FIRST
     reads = [_entry(unit, need) for unit in units(touched.reads & ~ignored & ~_ALWAYS)]
     writes = [_entry(unit, need) for unit in units(touched.writes & ~_ALWAYS)]
     return np.array(reads + writes, np.uint16).tobytes(), len(reads), len(writes)

@@ -13,10 +13,10 @@ from __future__ import annotations
 from llvmlite import ir
 
 from asmevo.backend.emulator import layout
+from asmevo.backend.emulator.faulting import fault
 from asmevo.backend.emulator.indexing import CONTROLS, Typed, indexed_symbol
 from asmevo.backend.emulator.irkit import I32, I64, PTR, Function, const
 from asmevo.backend.emulator.layout import ENTRY, OP, STATE
-from asmevo.backend.emulator.memory_codegen import fault
 from asmevo.backend.emulator.queue_codegen import fill_load, new_entry
 from asmevo.backend.emulator.validity import check_units, mark
 from asmevo.ir.registers import EXEC, MODE, SCC, VCC
@@ -130,6 +130,7 @@ def build_control(module: ir.Module) -> None:
         entry = new_entry(f, state, "vm")
         f.put(ENTRY, entry, "kind", layout.ENTRY_STORE)
         f.put(ENTRY, entry, "mask", ir.Constant(I64, 0))
+        f.put(ENTRY, entry, "atomic", layout.FENCE)
     f.ret(0)
     for name, kind in (("asm_trap", "trap"), ("asm_refuse", "unsupported")):
         f = Function(module, name)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Thread
 from typing import Protocol
 
@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from asmevo.backend.emulator import faults, layout
 from asmevo.backend.emulator.decode import Prepared, prepare
+from asmevo.backend.emulator.faults import Access, Stop
 from asmevo.backend.emulator.native import native
 from asmevo.backend.emulator.setup import Memory, Plan, build_entry, build_group, build_memory, build_order, build_plan
 from asmevo.backend.launch import Dispatch, Fault, RunResult
@@ -78,11 +79,14 @@ def run(
     threads: int | None = None,
     observer: Observer | None = None,
     progress: Progress | None = None,
+    max_faults: int = 1,
 ) -> RunResult:
-    """Runs `dispatch` and returns the final buffers, or those at the first fault, which ends the run.
+    """Runs `dispatch` and returns the final buffers, or those at the last fault reported, which ends the run.
 
-    `strict` checks registers, waits, definedness and LDS races; `fast` only bounds, alignment and write permission.
+    `strict` checks registers, waits, definedness and races; `fast` only bounds, alignment and write permission.
     `seed` chooses the order of work-groups and waves. `max_instructions` bounds wave-instructions over the whole run.
+    With `max_faults` above 1 the run is made again after each fault, without a report from that instruction, until there are
+    so many or none is found; faults after which nothing sensible can follow (unsupported, trap, budget) end it.
     `threads` defaults to what the machine has; the result never depends on it: when work-groups touch each other's bytes, or
     one faults, the run is made again with one thread. `observer` makes it one thread; where it stops the run, there is no
     fault. DiagnosticError E0231 for a launch that cannot be set up, E0507 for a kernel whose rounding mode is not to nearest
@@ -103,7 +107,27 @@ def run(
     outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, observer, progress, count)
     if count > 1 and not _agreed(outcome, max_instructions):
         outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, None, progress, 1)
-    return _result(prepared, dispatch, outcome, max_instructions, seed)
+    found: list[Fault] = []
+    while (stop := _stop(prepared, dispatch, outcome)) is not None:
+        found.append(_described(stop, outcome, waves, strict, seed, max_instructions, observer is None))
+        if len(found) >= max_faults or observer or not _can_go_on(stop, outcome):
+            break
+        prepared = _forgiving(prepared, stop.op)
+        outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, None, progress, 1)
+    return _result(prepared, dispatch, outcome, found, seed)
+
+
+def _can_go_on(stop: Stop, outcome: _Outcome) -> bool:
+    """Whether the run can be made again without this fault."""
+    forgiven = int(stop.prepared.ops["forgiven"][stop.op])
+    return outcome.statuses[0] == layout.FAULT and not forgiven and bool(layout.FORGIVABLE >> layout.KIND[stop.kind] & 1)
+
+
+def _forgiving(prepared: Prepared, op: int) -> Prepared:
+    """The same, but operation `op` reports nothing that can be forgiven."""
+    ops = prepared.ops.copy()
+    ops["forgiven"][op] = layout.FORGIVABLE
+    return replace(prepared, ops=ops)
 
 
 def _thread_count(wanted: int | None, dispatch: Dispatch) -> int:
@@ -124,8 +148,10 @@ def _attempt(
     observer: Observer | None,
     progress: Progress | None,
     threads: int,
+    *,
+    watch: int | None = None,
 ) -> _Outcome:
-    """One run from the start, by `threads` threads."""
+    """One run from the start, by `threads` threads; the accesses of the byte at guest address `watch` are logged."""
     descriptor = prepared.kernel.descriptor
     lds_bytes = (descriptor.group_segment_bytes if descriptor else 0) + dispatch.dynamic_lds_bytes
     memory = build_memory(dispatch, lds_bytes)
@@ -138,6 +164,7 @@ def _attempt(
     for n in range(threads):
         group = build_group(prepared, memory, counts[n], waves, lds_bytes, strict, maps[n])
         group.states["limit"] = limit
+        group.states["watch"] = 0 if watch is None else watch + 1
         plans.append(build_plan(prepared, group, entry, order, shared))
     step = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p)(
         native().symbol("asm_dispatch_strict" if strict else "asm_dispatch_fast")
@@ -190,25 +217,33 @@ def _agreed(outcome: _Outcome, limit: int) -> bool:
     return outcome.executed <= limit and all(status == layout.END for status in outcome.statuses)
 
 
-def _fault(prepared: Prepared, dispatch: Dispatch, outcome: _Outcome, limit: int) -> Fault | None:
-    """Why a run with one thread stopped."""
-    (status,), (plan,) = outcome.statuses, outcome.plans
-    if status in (layout.END, STOPPED):
+def _stop(prepared: Prepared, dispatch: Dispatch, outcome: _Outcome) -> Stop | None:
+    """Where a run with one thread stopped; None when it did not."""
+    status = outcome.statuses[0]
+    if len(outcome.plans) != 1 or status in (layout.END, STOPPED):
         return None
     if status == layout.EPOCHS:
         fail("E0507", "a work-group has more barriers than the race check can number")
-    wave = int(plan.record["wave"][0])
-    x, y, z = plan.order.groups[int(plan.record["group"][0])].tolist()
-    state = plan.group.states[wave]
-    if status == layout.BUDGET:
-        return faults.budget(prepared, state, limit, wave, (x, y, z))
-    return faults.describe(prepared, dispatch, state, wave, (x, y, z))
+    return Stop(prepared, dispatch, outcome.plans[0])
 
 
-def _result(prepared: Prepared, dispatch: Dispatch, outcome: _Outcome, limit: int, seed: int) -> RunResult:
+def _described(stop: Stop, outcome: _Outcome, waves: int, strict: bool, seed: int, limit: int, again: bool) -> Fault:
+    """The fault of a run; for a race, where it may be made `again`, its byte is watched to name the other access."""
+    if outcome.statuses[0] == layout.BUDGET:
+        return faults.budget(stop, limit)
+    if stop.kind != "race" or not again:
+        return faults.describe(stop)
+    second = _attempt(stop.prepared, stop.dispatch, waves, strict, seed, limit, None, None, 1, watch=stop.address)
+    race = second.plans[0].group.race[0]
+    logged = int(race["logged"])
+    log = [race["log"][n % layout.LOG_SLOTS] for n in range(max(0, logged - layout.LOG_SLOTS), logged)]
+    accesses = [Access(int(e["group"]), int(e["wave"]), int(e["op"]), bool(e["write"])) for e in log]
+    return faults.describe(stop, accesses)
+
+
+def _result(prepared: Prepared, dispatch: Dispatch, outcome: _Outcome, found: list[Fault], seed: int) -> RunResult:
     """The buffers are the run's own memory, which nothing else uses any more."""
     memory, counts = outcome.memory, outcome.counts
-    fault = _fault(prepared, dispatch, outcome, limit) if len(outcome.plans) == 1 else None
     count = len(dispatch.buffers)
     spans = [slice(s, s + n) for s, n in zip(memory.starts[:count], memory.sizes[:count], strict=True)]
     executions: dict[int, int] = {}
@@ -221,7 +256,7 @@ def _result(prepared: Prepared, dispatch: Dispatch, outcome: _Outcome, limit: in
             for span, buffer, n in zip(spans, dispatch.buffers, memory.sizes[:count], strict=True)
         ),
         executions=executions,
-        faults=(fault,) if fault else (),
+        faults=tuple(found),
         wave_instructions=outcome.executed,
         approximate=bool((prepared.approximate & (counts[: len(prepared.ops)] > 0)).any()),
         seed=seed,

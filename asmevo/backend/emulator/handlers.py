@@ -17,9 +17,10 @@ from llvmlite import ir
 
 from asmevo.backend.emulator import atomics, buffers, layout, scalar_memory
 from asmevo.backend.emulator.codegen import Emitter, Place
+from asmevo.backend.emulator.faulting import check
 from asmevo.backend.emulator.irkit import I16, I32, I64, Function, Value, const, splat
 from asmevo.backend.emulator.layout import ENTRY, LANES, STATE
-from asmevo.backend.emulator.memory_codegen import check, lane_mask, transfer
+from asmevo.backend.emulator.memory_codegen import lane_mask, transfer
 from asmevo.backend.emulator.queue_codegen import fill_load, new_entry
 from asmevo.diagnostics import fail
 from asmevo.ir.registers import EXEC, M0, MODE, SCC, VCC, VGPR0

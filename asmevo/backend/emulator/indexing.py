@@ -16,9 +16,9 @@ import numpy as np
 from llvmlite import ir
 
 from asmevo.backend.emulator import layout
+from asmevo.backend.emulator.faulting import fault
 from asmevo.backend.emulator.irkit import HANDLER, I8, I16, I32, I64, Function, Value, const
 from asmevo.backend.emulator.layout import LANES, OP, STATE
-from asmevo.backend.emulator.memory_codegen import fault
 from asmevo.backend.emulator.validity import check_units, mark
 from asmevo.ir.instruction import Instruction, Register
 from asmevo.ir.isa.model import Family, Role

@@ -44,6 +44,14 @@ FAULT_KINDS = (
     "write-to-readonly",
 )
 KIND = {name: number for number, name in enumerate(FAULT_KINDS)}
+FORGIVABLE = sum(
+    1 << KIND[name]
+    for name in (
+        *("pending-read", "pending-write", "uninitialised-register", "uninitialised-memory", "out-of-bounds", "misaligned"),
+        *("race", "write-to-readonly"),
+    )
+)
+"""Faults after which a run can go on: a pending register is delivered, an access outside every buffer goes nowhere."""
 
 REGION_SHIFT = 36
 REGION_PAD = 0xFFFF_F000
@@ -66,13 +74,17 @@ OP = np.dtype(
         ("target", "u4"),
         ("uid", "i4"),
         ("vector", "u4"),
+        ("coherent", "u4"),
+        ("forgiven", "u4"),
         ("slot", "u4", (SLOTS,)),
         ("imm", "u8", (IMMEDIATES,)),
     ],
     align=True,
 )
 """A decoded operation. `units` points to u16 entries: `reads` of them are checked before, then `writes`; the first `marks` of
-the written ones are valid after it. `vector` is 1 for what VSKIP skips. `flags` are four nibbles, the slots of src0, src1,
+the written ones are valid after it. `vector` is 1 for what VSKIP skips. `coherent` is COHERENT for accesses of global memory
+that other work-groups are sure to see or that see theirs, else 0. `forgiven` has a bit for each kind of fault that is not
+reported here. `flags` are four nibbles, the slots of src0, src1,
 src2 and the destination that VGPR indexing moves, 15 where there is none. An entry is unit | need << 10 | index bits << 12,
 those of M0 that move the unit while VGPR indexing is on. `slot` are byte offsets of operands in the wave state."""
 
@@ -90,8 +102,8 @@ VSKIP_ENABLE = 1 << 28
 MODE_ROUND = 15
 """MODE's rounding fields: 0 is to nearest even, for f32 and for f16 and f64; nothing else is modelled."""
 
-NEED_ACTIVE, NEED_ALL, NEED_ANY = 0, 1, 2
-"""Which lanes of a unit must be valid: those in EXEC, all, or at least one."""
+NEED_ACTIVE, NEED_ALL, NEED_ANY, NEED_FIRST = 0, 1, 2, 3
+"""Which lanes of a unit must be valid: those in EXEC, all, at least one, or the first in EXEC (lane 0 where EXEC is empty)."""
 
 ENTRY = np.dtype(
     [
@@ -110,8 +122,9 @@ ENTRY = np.dtype(
     align=True,
 )
 """An access that no wait has covered yet. `address` are LDS addresses, `points` 0, 1 or 2 of them a lane; `atomic` is 1 where
-they were changed atomically."""
+memory was changed atomically, and FENCE where a cache is written back."""
 ENTRY_LOAD, ENTRY_STORE, ENTRY_SCALAR = range(3)
+FENCE = 2
 
 STATE = np.dtype(
     [
@@ -150,6 +163,19 @@ STATE = np.dtype(
         ("smem_count", "u4"),
         ("status", "u4"),
         ("vgprs", "u4"),
+        ("race", "u8"),
+        ("writers", "u8"),
+        ("readers", "u8"),
+        ("watch", "u8"),
+        ("sink", "u8"),
+        ("segment", "u4"),
+        ("plain", "u4"),
+        ("own_first", "u4"),
+        ("epoch_first", "u4"),
+        ("group_first", "u4"),
+        ("acquired", "u4"),
+        ("barriers", "u4"),
+        ("diverged", "u4"),
         ("vm_queue", ENTRY, (QUEUE_SLOTS,)),
         ("lds_queue", ENTRY, (QUEUE_SLOTS,)),
         ("smem_queue", ENTRY, (QUEUE_SLOTS,)),
@@ -157,7 +183,35 @@ STATE = np.dtype(
     align=True,
 )
 """One wave. Scalar registers and special state lie in `scalar` by unit number, vector rows by unit - 256; the kernel's
-constants follow the record, eight bytes each."""
+constants follow the record, eight bytes each. `writers` and `readers` plus four times a host address give a global byte's
+shadow words (see race_runtime); `watch` is one more than an address whose accesses are logged, 0 for none; `sink` is where
+forgiven accesses outside every buffer go. For a race that an outstanding load has, `fault_unit` is one more than its operation.
+`barriers` counts the barriers passed, and `diverged` is 1 once the wave met others at another one."""
+
+SEGMENT = np.dtype([("group", "u4"), ("wave", "u4"), ("epoch", "u4"), ("released", "u4")], align=True)
+"""A stretch of one wave's execution between barriers and releases: the number of its work-group in the run's order, and when
+what it did was released to other waves, 0 while it is not."""
+SEGMENT_LIMIT = 1 << 22
+SEGMENT_BITS = 24
+MANY, GROUPS, COHERENT = 1 << 30, 1 << 29, 1 << 31
+"""Bits of a global shadow word above its segment: others of this epoch read too, others of other work-groups read too, and all
+that is recorded was atomic or coherent."""
+LOG = np.dtype([("group", "u4"), ("wave", "u4"), ("op", "u4"), ("write", "u4")], align=True)
+LOG_SLOTS = 64
+RACE = np.dtype(
+    [
+        ("segments", "u8"),
+        ("next", "u4"),
+        ("clock", "u4"),
+        ("unreleased", "u4"),
+        ("group", "u4"),
+        ("logged", "u4"),
+        ("log", LOG, (LOG_SLOTS,)),
+    ],
+    align=True,
+)
+"""What the race check of global memory keeps for one thread: the SEGMENT table, its next number, the time, the first segment
+that may not be released, the work-group that runs, and the last accesses of the watched byte."""
 
 BUFFER = np.dtype([("base", "u8"), ("size", "u8"), ("data", "u8"), ("writable", "u8")], align=True)
 """A buffer's guest base address, size in bytes, host address and whether it may be written."""
@@ -187,13 +241,16 @@ PLAN = np.dtype(
         ("executed", "u8"),
         ("group", "u8"),
         ("wave", "u4"),
+        ("expected", "u4"),
+        ("race", "u8"),
     ],
     align=True,
 )
 """What one thread needs to run work-groups: its waves' states; their scalar registers, valid units and v0 at entry; the scalar
 units of the work-group's ids; rows to clear; and the dispatch's work-groups, shape (count, 3) u32, with a u64 seed each. `next`
 points to the number of work-groups taken and `stop` to a word that ends the run, both shared by all threads. `executed`,
-`group` and `wave` tell where it stands."""
+`group` and `wave` tell where it stands. `expected` is how many barriers the first wave passed that had met others at another
+one, plus one. `race` points to the thread's RACE record."""
 NO_UNIT = 0xFFFF_FFFF
 EPOCH_LIMIT = IN_FLIGHT - 2
 

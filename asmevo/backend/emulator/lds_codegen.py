@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from asmevo.backend.emulator import layout
+from asmevo.backend.emulator import layout, race_codegen
+from asmevo.backend.emulator.faulting import check, fault, refuse
 from asmevo.backend.emulator.irkit import I1, I32, I64, PTR, Function, Value, const, splat
 from asmevo.backend.emulator.layout import ENTRY, LANES, STATE
 from asmevo.backend.emulator.memory_codegen import (
     TRANSFER_TYPE,
     element,
-    fault,
     read_rows,
     store_bytes,
     transfer_name,
@@ -58,25 +58,38 @@ def stamp(f: Function, state: Value, epoch: Value) -> Value:
     return f.b.or_(f.b.shl(f.get(STATE, state, "wave"), const(32, layout.EPOCH_BITS)), epoch)
 
 
-def place(f: Function, state: Value, address: Value, lane: Value, size: int) -> Value:
-    """The host address of a checked LDS access; returns from the function on a fault."""
+def place(f: Function, state: Value, address: Value, lane: Value, size: int) -> tuple[Value, Value]:
+    """The host address and the address of a checked LDS access; returns from the function on a fault.
+
+    A forgiven access beyond the end goes to the bytes behind it, which nothing else uses.
+    """
     b = f.b
     align = min(size & -size, 4)
     if align > 1:
-        with f.when(b.icmp_unsigned("!=", b.and_(address, const(64, align - 1)), const(64, 0)), likely=False):
-            f.ret(fault(f, state, "misaligned", lane, address))
-    beyond = b.icmp_unsigned(">", b.add(address, const(64, size)), f.get(STATE, state, "lds_size"))
-    with f.when(beyond, likely=False):
-        f.ret(fault(f, state, "out-of-bounds", lane, address))
-    return f.at(f.pointer(STATE, state, "lds"), address)
+        odd = b.icmp_unsigned("!=", b.and_(address, const(64, align - 1)), const(64, 0))
+        refuse(f, state, odd, "misaligned", lane, address)
+    end = f.get(STATE, state, "lds_size")
+    beyond = b.icmp_unsigned(">", b.add(address, const(64, size)), end)
+    refuse(f, state, beyond, "out-of-bounds", lane, address)
+    inside = b.select(beyond, end, address)
+    return f.at(f.pointer(STATE, state, "lds"), inside), inside
 
 
 def check_defined(f: Function, state: Value, address: Value, lane: Value, size: int) -> None:
     """A fault when one of the bytes was never written."""
     ones = const(8 * size, int.from_bytes(b"\1" * size, "little"))
     got = f.load(element(size), f.at(f.pointer(STATE, state, "lds_defined"), address))
-    with f.when(f.b.icmp_unsigned("!=", got, ones), likely=False):
-        f.ret(fault(f, state, "uninitialised-memory", lane, address))
+    unknown = f.b.xor(got, ones)
+    with f.when(f.b.icmp_unsigned("!=", unknown, const(8 * size, 0)), likely=False):
+        check(f, fault(f, state, "uninitialised-memory", lane, _first_byte(f, unknown, address, 8)))
+
+
+def _first_byte(f: Function, bits: Value, address: Value, width: int) -> Value:
+    """The address of the first byte that has a bit in `bits`, which holds `width` for each byte."""
+    kind = bits.type
+    found = f.b.call(f.intrinsic(f"llvm.cttz.i{kind.width}", kind, kind, I1), [bits, const(1, 0)])
+    number = f.b.zext(found, I64) if kind.width < 64 else f.b.trunc(found, I64) if kind.width > 64 else found
+    return f.b.add(address, f.b.udiv(number, const(64, width)))
 
 
 def check_races(f: Function, state: Value, which: str, address: Value, lane: Value, size: int, *, atomic: bool = False) -> None:
@@ -87,10 +100,15 @@ def check_races(f: Function, state: Value, which: str, address: Value, lane: Val
     if atomic:
         wave = b.lshr(words, splat(f, const(32, layout.EPOCH_BITS), size))
         foreign = b.and_(foreign, b.icmp_unsigned("!=", wave, splat(f, const(32, layout.WAVE_ATOMIC), size)))
+    _report(f, state, which, foreign, address, lane, size)
+
+
+def _report(f: Function, state: Value, which: str, foreign: Value, address: Value, lane: Value, size: int) -> None:
+    """A race fault at the first byte of `foreign`, with its shadow word."""
     with f.when(any_set(f, foreign, size), likely=False):
-        first = f.load(I32, shadow(f, state, which, address), 4)
-        f.put(STATE, state, "fault_other", b.lshr(first, const(32, layout.EPOCH_BITS)))
-        f.ret(fault(f, state, "race", lane, address))
+        byte = _first_byte(f, f.b.bitcast(foreign, ir.IntType(size)), address, 1)
+        f.put(STATE, state, "fault_other", f.load(I32, shadow(f, state, which, byte), 4))
+        check(f, fault(f, state, "race", lane, byte))
 
 
 def mark_written(f: Function, state: Value, address: Value, size: int, word: Value) -> None:
@@ -105,9 +123,10 @@ def build_lds(module: ir.Module, kind: str, size: int, strict: bool) -> None:
     f = Function(module, transfer_name(kind, size, strict), TRANSFER_TYPE)
     state, addresses, mask, rows = f.args
     flying = stamp(f, state, const(32, layout.IN_FLIGHT))
+    if strict:
+        race_codegen.watch(f, state, addresses, mask, size, write=kind == "lds_store")
     with f.each_lane(mask) as lane:
-        address = f.load(I64, f.item(addresses, lane, 8), 8)
-        at = place(f, state, address, lane, size)
+        at, address = place(f, state, f.load(I64, f.item(addresses, lane, 8), 8), lane, size)
         if strict:
             check_races(f, state, "lds_writer", address, lane, size)
         if kind == "lds_load":
@@ -143,11 +162,14 @@ def build_complete(module: ir.Module) -> None:
     shared = b.or_(epoch, const(32, layout.WAVE_ATOMIC << layout.EPOCH_BITS))
     now = b.select(atomic, shared, stamp(f, state, epoch))
     since = f.get(ENTRY, entry, "epoch")
+    end = f.get(STATE, state, "lds_size")
     stores = b.or_(atomic, b.icmp_unsigned("==", kind, const(32, layout.ENTRY_STORE)))
+    f.put(STATE, state, "fault_unit", b.add(f.get(ENTRY, entry, "op"), const(32, 1)))
     for step, condition in ((4, b.icmp_unsigned(">=", size, const(64, 4))), (1, b.icmp_unsigned("<", size, const(64, 4)))):
         with f.when(condition), f.loop(points) as point, f.each_lane(mask) as lane:
             index = b.add(b.mul(point, const(64, LANES)), lane)
             address = b.zext(f.load(I32, f.item(f.field(ENTRY, entry, "address"), index, 4), 4), I64)
+            address = b.select(b.icmp_unsigned(">", b.add(address, size), end), end, address)
             with f.loop(size, step) as at:
                 here = b.add(address, at)
                 writer = shadow(f, state, "lds_writer", here)
@@ -156,14 +178,14 @@ def build_complete(module: ir.Module) -> None:
                         f.store(splat(f, now, step), writer, 4)
                     with load:
                         _complete_load(f, state, here, lane, step, since, now)
+    f.put(STATE, state, "fault_unit", 0)
     f.ret(0)
 
 
 def _complete_load(f: Function, state: Value, address: Value, lane: Value, size: int, since: Value, now: Value) -> None:
     b = f.b
     words = f.load(_shadow_type(size), shadow(f, state, "lds_writer", address), 4)
-    with f.when(any_set(f, _foreign(f, state, words, size, since), size), likely=False):
-        f.ret(fault(f, state, "race", lane, address))
+    _report(f, state, "lds_writer", _foreign(f, state, words, size, since), address, lane, size)
     reader = shadow(f, state, "lds_reader", address)
     old = f.load(_shadow_type(size), reader, 4)
     shared = _foreign(f, state, old, size, f.get(STATE, state, "epoch"))

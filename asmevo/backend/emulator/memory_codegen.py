@@ -1,7 +1,7 @@
 """Native functions that move bytes between registers and the buffer table, with every access checked.
 
 Owns bounds, alignment, definedness and write permission of global memory. LDS is `lds_codegen`'s, order of completion
-`queue_codegen`'s.
+`queue_codegen`'s, order between waves `race_codegen`'s.
 """
 
 # llvmlite has no type stubs: what its builder returns is unknown to the checker.
@@ -12,33 +12,19 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from asmevo.backend.emulator import layout
+from asmevo.backend.emulator import layout, race_codegen
+from asmevo.backend.emulator.faulting import fault, refuse
 from asmevo.backend.emulator.irkit import I1, I8, I32, I64, PTR, Function, Value, const, splat
-from asmevo.backend.emulator.layout import BUFFER, KIND, LANES, STATE
+from asmevo.backend.emulator.layout import BUFFER, LANES, STATE
 
 SIZES = (1, 2, 4, 8, 12, 16)
 """Bytes a lane moves at once."""
 _CHUNK = 16
-FAULT_TYPE = ir.FunctionType(I32, (PTR, I32, I32, I64))
+_PIECE = 16
+"""Bytes whose shadow words are looked at together."""
 RESOLVE_TYPE = ir.FunctionType(PTR, (PTR, I64, I64, I64, I32))
+TRACK_TYPE = ir.FunctionType(I32, (PTR, PTR, I64, I64, I64, I32))
 TRANSFER_TYPE = ir.FunctionType(I32, (PTR, PTR, I64, PTR))
-
-
-def fault(f: Function, state: Value, kind: Value | str, lane: Value, address: Value) -> Value:
-    """Records a fault; the status to return."""
-    number = const(32, KIND[kind]) if isinstance(kind, str) else kind
-    lane32 = lane if lane.type == I32 else f.b.trunc(lane, I32)
-    return f.b.call(f.external("asm_fault", I32, *FAULT_TYPE.args), [state, number, lane32, address])
-
-
-def build_fault(module: ir.Module) -> None:
-    """`asm_fault(state, kind, lane, address)`: the first fault stays."""
-    f = Function(module, "asm_fault", FAULT_TYPE)
-    state, kind, lane, address = f.args
-    f.put(STATE, state, "fault", kind)
-    f.put(STATE, state, "fault_lane", lane)
-    f.put(STATE, state, "fault_address", address)
-    f.ret(layout.FAULT)
 
 
 def transfer_name(kind: str, size: int, strict: bool) -> str:
@@ -52,12 +38,6 @@ def transfer(f: Function, kind: str, size: int, strict: bool, arguments: list[Va
     return f.b.call(function, arguments)
 
 
-def check(f: Function, status: Value) -> None:
-    """Returns from the function when a call failed."""
-    with f.when(f.b.icmp_unsigned("!=", status, const(32, 0)), likely=False):
-        f.b.ret(status)
-
-
 def region(f: Function, state: Value, address: Value) -> tuple[Value, Value]:
     """The buffer index that `address` falls to, and whether there is such a buffer."""
     b = f.b
@@ -66,37 +46,50 @@ def region(f: Function, state: Value, address: Value) -> tuple[Value, Value]:
     return index, b.icmp_unsigned("<", index, f.get(STATE, state, "buffers"))
 
 
-def build_resolve(module: ir.Module) -> None:
-    """`asm_resolve(state, address, size, lane, write)`: the host address of a checked access, or null with a fault set.
+STORES, DEFINED, TRACKED, SCALAR = 1, 2, 4, 8
+"""What asm_resolve is asked: the access writes; what is there must be defined; races matter; it is scalar."""
 
-    Bit 0 of `write`: a store. Bit 1: the bytes read must be defined.
+
+def build_resolve(module: ir.Module) -> None:
+    """`asm_resolve(state, address, size, lane, flags)`: the host address of a checked access, or null with a fault set.
+
+    Tracked sizes are whole dwords.
     """
     f = Function(module, "asm_resolve", RESOLVE_TYPE)
-    state, address, size, lane, write = f.args
+    state, address, size, lane, flags = f.args
     b = f.b
     null = ir.Constant(PTR, None)
 
-    def refuse(condition: Value, kind: str) -> None:
+    def report(condition: Value, kind: str, instead: Value | None = None, further: Value | None = None) -> None:
         with f.when(condition, likely=False):
-            fault(f, state, kind, lane, address)
-            b.ret(null)
+            status = fault(f, state, kind, lane, address if further is None else b.add(address, further))
+            with f.when(b.icmp_unsigned("!=", status, const(32, 0)), likely=False):
+                b.ret(null)
+            if instead is not None:
+                b.ret(instead)
 
+    def has(flag: int) -> Value:
+        return b.icmp_unsigned("!=", b.and_(flags, const(32, flag)), const(32, 0))
+
+    sink = f.pointer(STATE, state, "sink")
     index, known = region(f, state, address)
-    refuse(b.not_(known), "out-of-bounds")
+    report(b.not_(known), "out-of-bounds", sink)
     buffer = f.item(f.pointer(STATE, state, "table"), index, BUFFER.itemsize)
     at = b.sub(address, f.get(BUFFER, buffer, "base"))
     end = f.get(BUFFER, buffer, "size")
     outside = b.or_(b.icmp_unsigned(">", at, end), b.icmp_unsigned(">", size, b.sub(end, at)))
-    refuse(outside, "out-of-bounds")
-    stores = b.trunc(write, I1)
+    report(outside, "out-of-bounds", sink)
+    stores = has(STORES)
     readonly = b.icmp_unsigned("==", f.get(BUFFER, buffer, "writable"), const(64, 0))
-    refuse(b.and_(stores, readonly), "write-to-readonly")
+    report(b.and_(stores, readonly), "write-to-readonly", sink)
     place = f.at(f.pointer(BUFFER, buffer, "data"), at)
-    strict = b.trunc(b.lshr(write, const(32, 1)), I1)
     shadow = f.at(place, f.get(STATE, state, "map_delta"))
-    with f.when(strict), f.loop(size) as n:
-        defined = b.trunc(f.load(I8, f.at(shadow, n)), I1)
-        refuse(b.not_(defined), "uninitialised-memory")
+    with f.when(has(DEFINED)), f.loop(size) as n:
+        report(b.not_(b.trunc(f.load(I8, f.at(shadow, n)), I1)), "uninitialised-memory", further=n)
+    with f.when(b.and_(has(TRACKED), b.not_(readonly))):
+        with f.when(b.icmp_unsigned("==", _track(f, state, place, size, lane, address, flags), const(32, 0)), likely=True):
+            b.ret(place)
+        b.ret(null)
     with b.if_else(stores) as (written, read):
         with written, f.loop(size) as n:
             f.store(const(8, layout.MAP_DEFINED | layout.MAP_WRITTEN), f.at(shadow, n))
@@ -106,12 +99,35 @@ def build_resolve(module: ir.Module) -> None:
     b.ret(place)
 
 
-def resolve(f: Function, state: Value, address: Value, size: int, lane: Value, *, write: bool, defined: bool) -> Value:
+def _track(f: Function, state: Value, place: Value, size: Value, lane: Value, address: Value, flags: Value) -> Value:
+    return f.b.call(f.external("asm_track", I32, *TRACK_TYPE.args), [state, place, size, lane, address, flags])
+
+
+def build_track(module: ir.Module) -> None:
+    """`asm_track(state, place, size, lane, address, flags)`: checks and records whole dwords; a status."""
+    f = Function(module, "asm_track", TRACK_TYPE)
+    state, place, size, lane, address, flags = f.args
+    b = f.b
+    stores, scalar = (b.icmp_unsigned("!=", b.and_(flags, const(32, flag)), const(32, 0)) for flag in (STORES, SCALAR))
+    race_codegen.watch_one(f, state, address, size, b.zext(stores, I32))
+    word = race_codegen.stamp(f, state)
+    with f.loop(size, 4) as n:
+        here, there = f.at(place, n), b.add(address, n)
+        with b.if_else(stores) as (write, read):
+            with write:
+                race_codegen.note_write(f, state, here, 4, lane, there, word)
+            with read:
+                with f.when(scalar):
+                    race_codegen.own_pending(f, state, here, there)
+                race_codegen.note_read(f, state, here, 4, lane, there, word)
+    f.ret(0)
+
+
+def resolve(f: Function, state: Value, address: Value, size: int, lane: Value, flags: int) -> Value:
     """Calls asm_resolve and returns from the function on a fault; the host address."""
-    flags = const(32, int(write) | int(defined) << 1)
     function = f.external("asm_resolve", PTR, *RESOLVE_TYPE.args)
     wide = lane if lane.type == I64 else f.b.zext(lane, I64)
-    place = f.b.call(function, [state, address, const(64, size), wide, flags])
+    place = f.b.call(function, [state, address, const(64, size), wide, const(32, flags)])
     with f.when(f.b.icmp_unsigned("==", place, ir.Constant(PTR, None)), likely=False):
         f.ret(layout.FAULT)
     return place
@@ -200,22 +216,50 @@ def _misaligned(f: Function, state: Value, address: Value, lane: Value, size: in
     align = min(size & -size, 4)
     if align > 1:
         odd = f.b.and_(address, const(64, align - 1))
-        with f.when(f.b.icmp_unsigned("!=", odd, const(64, 0)), likely=False):
-            f.ret(fault(f, state, "misaligned", lane, address))
+        refuse(f, state, f.b.icmp_unsigned("!=", odd, const(64, 0)), "misaligned", lane, address)
 
 
 def _careful(
     f: Function, state: Value, addresses: Value, mask: Value, rows: Value, size: int, strict: bool, write: bool
 ) -> None:
     """One lane after another through asm_resolve, which names the faulty one."""
+    flags = (STORES if write else 0) | (DEFINED if strict and not write else 0)
     with f.each_lane(mask) as lane:
         address = f.load(I64, f.item(addresses, lane, 8), 8)
         _misaligned(f, state, address, lane, size)
-        place = resolve(f, state, address, size, lane, write=write, defined=strict and not write)
+        place = resolve(f, state, address, size, lane, flags)
+        if strict:
+            nowhere = f.b.icmp_unsigned("==", place, f.pointer(STATE, state, "sink"))
+            with f.when(f.b.and_(f.b.not_(nowhere), _is_writable(f, state, address))):
+                _note(f, state, place, rows, size, lane, address, race_codegen.stamp(f, state), write)
         if write:
             store_bytes(f, read_rows(f, rows, lane, size), place, size)
         else:
             write_rows(f, rows, lane, place, size)
+
+
+def _is_writable(f: Function, state: Value, address: Value) -> Value:
+    """Whether an address that is known to be inside a buffer is in one that may be written."""
+    index, _ = region(f, state, address)
+    buffer = f.item(f.pointer(STATE, state, "table"), index, BUFFER.itemsize)
+    return f.b.icmp_unsigned("!=", f.get(BUFFER, buffer, "writable"), const(64, 0))
+
+
+def _note(
+    f: Function, state: Value, place: Value, rows: Value, size: int, lane: Value, address: Value, word: Value, write: bool
+) -> None:
+    if not write:
+        race_codegen.note_read(f, state, place, size, lane, address, word)
+        return
+    data = f.local(I32, 4)
+    store_bytes(f, read_rows(f, rows, lane, size), data, size)
+    race_codegen.note_write(f, state, place, size, lane, address, word, data)
+
+
+def _announce(f: Function, state: Value, addresses: Value, mask: Value, size: int, *, write: bool) -> None:
+    """What a strict access does before it touches memory."""
+    race_codegen.watch(f, state, addresses, mask, size, write=write)
+    race_codegen.sync_if_coherent(f, state, write=write)
 
 
 def build_load(module: ir.Module, size: int, strict: bool) -> None:
@@ -225,6 +269,8 @@ def build_load(module: ir.Module, size: int, strict: bool) -> None:
     b = f.b
     with f.when(b.icmp_unsigned("==", mask, const(64, 0))):
         f.ret(0)
+    if strict:
+        _announce(f, state, addresses, mask, size, write=False)
     inside, base, buffer, contiguous = _all_inside(f, state, addresses, mask, size, False)
     data = f.pointer(BUFFER, buffer, "data")
     delta = f.get(STATE, state, "map_delta")
@@ -242,8 +288,11 @@ def build_load(module: ir.Module, size: int, strict: bool) -> None:
                     _careful(f, state, addresses, mask, rows, size, strict, False)
                     f.ret(0)
         with f.when(writable):
-            for part in range(4):
-                _note_read(f, f.at(f.at(place, delta), 64 * part), 64)
+            if strict:
+                _note_wide(f, state, place, addresses, race_codegen.stamp(f, state), None)
+            else:
+                for part in range(4):
+                    _mark_read(f, f.at(f.at(place, delta), 64 * part), 64)
         for part in range(4):
             kind = ir.VectorType(I32, 16)
             f.store(f.load(kind, f.at(place, 64 * part)), f.at(rows, 64 * part), 4)
@@ -265,17 +314,36 @@ def build_load(module: ir.Module, size: int, strict: bool) -> None:
             zero = const(8 * size, 0)
             with f.when(b.icmp_unsigned("!=", f.load(element(size), unknown), zero), likely=False):
                 _careful(f, state, addresses, mask, rows, size, strict, False)
-        with f.when(writable), f.each_lane(mask) as lane:
-            place = f.at(data, b.sub(f.load(I64, f.item(addresses, lane, 8), 8), base))
-            _note_read(f, f.at(place, delta), size)
+                f.ret(0)
+        with f.when(writable):
+            word = race_codegen.stamp(f, state) if strict else None
+            with f.each_lane(mask) as lane:
+                address = f.load(I64, f.item(addresses, lane, 8), 8)
+                place = f.at(data, b.sub(address, base))
+                if word is None:
+                    _mark_read(f, f.at(place, delta), size)
+                else:
+                    _note(f, state, place, rows, size, lane, address, word, False)
         f.ret(0)
     _careful(f, state, addresses, mask, rows, size, strict, False)
     f.ret(0)
 
 
-def _note_read(f: Function, shadow: Value, size: int) -> None:
+def _mark_read(f: Function, shadow: Value, size: int) -> None:
     bits = const(8 * size, int.from_bytes(bytes([layout.MAP_READ] * size), "little"))
     f.store(f.b.or_(f.load(element(size), shadow), bits), shadow)
+
+
+def _note_wide(f: Function, state: Value, place: Value, addresses: Value, word: Value, rows: Value | None) -> None:
+    """Four lanes at a time of 64 dwords in a row, read or, where `rows` are given, written."""
+    first = f.load(I64, addresses, 8)
+    with f.loop(4 * LANES, _PIECE) as at:
+        lane = f.b.lshr(at, const(64, 2))
+        here, there = f.at(place, at), f.b.add(first, at)
+        if rows is None:
+            race_codegen.note_read(f, state, here, _PIECE, lane, there, word)
+        else:
+            race_codegen.note_write(f, state, here, _PIECE, lane, there, word, f.at(rows, at))
 
 
 def build_store(module: ir.Module, size: int, strict: bool) -> None:
@@ -285,24 +353,34 @@ def build_store(module: ir.Module, size: int, strict: bool) -> None:
     b = f.b
     with f.when(b.icmp_unsigned("==", mask, const(64, 0))):
         f.ret(0)
+    if strict:
+        _announce(f, state, addresses, mask, size, write=True)
     inside, base, buffer, contiguous = _all_inside(f, state, addresses, mask, size, True)
     data = f.pointer(BUFFER, buffer, "data")
     delta = f.get(STATE, state, "map_delta")
     mark = bytes([layout.MAP_DEFINED | layout.MAP_WRITTEN])
     with f.when(inside, likely=True):
+        word = race_codegen.stamp(f, state) if strict else None
         if size == 4:
             with f.when(contiguous):
                 place = f.at(data, b.sub(f.load(I64, addresses, 8), base))
+                if word is not None:
+                    _note_wide(f, state, place, addresses, word, rows)
                 kind = ir.VectorType(I32, 16)
                 marks = const(512, int.from_bytes(mark * 64, "little"))
                 for part in range(4):
                     f.store(f.load(kind, f.at(rows, 64 * part), 4), f.at(place, 64 * part))
-                    f.store(marks, f.at(f.at(place, delta), 64 * part))
+                    if word is None:
+                        f.store(marks, f.at(f.at(place, delta), 64 * part))
                 f.ret(0)
         with f.each_lane(mask) as lane:
-            place = f.at(data, b.sub(f.load(I64, f.item(addresses, lane, 8), 8), base))
+            address = f.load(I64, f.item(addresses, lane, 8), 8)
+            place = f.at(data, b.sub(address, base))
+            if word is not None:
+                _note(f, state, place, rows, size, lane, address, word, True)
             store_bytes(f, read_rows(f, rows, lane, size), place, size)
-            f.store(const(8 * size, int.from_bytes(mark * size, "little")), f.at(place, delta))
+            if word is None:
+                f.store(const(8 * size, int.from_bytes(mark * size, "little")), f.at(place, delta))
         f.ret(0)
     _careful(f, state, addresses, mask, rows, size, strict, True)
     f.ret(0)

@@ -21,7 +21,17 @@ import llvmlite
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from asmevo.backend.emulator import cache, dispatch, indexing, lds_codegen, memory_codegen, queue_codegen, schedule_codegen
+from asmevo.backend.emulator import (
+    cache,
+    dispatch,
+    faulting,
+    indexing,
+    lds_codegen,
+    memory_codegen,
+    queue_codegen,
+    race_runtime,
+    schedule_codegen,
+)
 
 _LIBRARY = ("sin", "cos", "ldexp")
 _OPTIMISATION = 2
@@ -30,7 +40,7 @@ _NOT_COMPILED = frozenset({"__init__", "cache", "decode", "engine", "faults", "f
     f"reference{part}" for part in ("", "_floats", "_matrix")
 }
 """Modules whose text does not enter compiled code."""
-_RUNTIME_ONLY = frozenset({"dispatch", "indexing", "schedule_codegen", "validity"})
+_RUNTIME_ONLY = frozenset({"dispatch", "indexing", "race_runtime", "schedule_codegen", "validity"})
 """Modules that the runtime is made from, but no handler."""
 
 
@@ -119,7 +129,9 @@ def _link_library() -> None:
 
 
 def _build_runtime(module: ir.Module) -> None:
-    memory_codegen.build_fault(module)
+    faulting.build(module)
+    race_runtime.build(module, memory_codegen.SIZES)
+    memory_codegen.build_track(module)
     memory_codegen.build_resolve(module)
     lds_codegen.build_complete(module)
     for strict in (False, True):
@@ -131,7 +143,7 @@ def _build_runtime(module: ir.Module) -> None:
         dispatch.build_run(module, strict)
         indexing.build_indexed(module, strict)
         schedule_codegen.build_dispatch(module, strict)
-    for queue in queue_codegen.QUEUES:
+    for queue in faulting.QUEUES:
         queue_codegen.build_entry(module, queue)
         queue_codegen.build_pop(module, queue)
     queue_codegen.build_wait(module)

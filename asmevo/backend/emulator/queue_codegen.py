@@ -13,13 +13,13 @@ from __future__ import annotations
 from llvmlite import ir
 
 from asmevo.backend.emulator import layout
+from asmevo.backend.emulator.faulting import check
 from asmevo.backend.emulator.irkit import I16, I32, I64, PTR, Function, Value, const
 from asmevo.backend.emulator.layout import ENTRY, LANES, OP, QUEUE_SLOTS, STATE
 from asmevo.backend.emulator.lds_codegen import complete
-from asmevo.backend.emulator.memory_codegen import check, lane_mask
+from asmevo.backend.emulator.memory_codegen import lane_mask
 from asmevo.ir.registers import VGPR0
 
-QUEUES = ("vm", "lds", "smem")
 _LIMITS = {"vm": layout.VM_LIMIT, "lds": layout.LGKM_LIMIT, "smem": layout.QUEUE_SLOTS - 1}
 ENTRY_TYPE = ir.FunctionType(PTR, (PTR,))
 POP_TYPE = ir.FunctionType(I32, (PTR,))

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from asmevo.backend.emulator import layout
+from asmevo.backend.emulator import layout, race_codegen
 from asmevo.backend.emulator.atomics import combine
 from asmevo.backend.emulator.codegen import Emitter
 from asmevo.backend.emulator.irkit import I32, I64, Value, const
 from asmevo.backend.emulator.layout import ENTRY
-from asmevo.backend.emulator.memory_codegen import resolve
+from asmevo.backend.emulator.memory_codegen import DEFINED, SCALAR, STORES, TRACKED, resolve
 from asmevo.backend.emulator.queue_codegen import fill_load, new_entry
 from asmevo.ir.semantics.expr import MemoryOp
 
@@ -45,9 +45,10 @@ def emit(m: Emitter, memory: MemoryOp, strict: bool) -> None:
         return
     count = memory.bytes // 4
     lane = const(64, 0)
+    reads = DEFINED | TRACKED | SCALAR if strict else 0
     if memory.dest is None:
         source = m.slot(m.places[memory.data[0]].slot)
-        place = resolve(f, m.state, address, memory.bytes, lane, write=True, defined=False)
+        place = resolve(f, m.state, address, memory.bytes, lane, STORES | (TRACKED if strict else 0))
         for n in range(count):
             f.store(f.load(I32, f.at(source, 4 * n), 4), f.at(place, 4 * n), 4)
         return
@@ -55,7 +56,7 @@ def emit(m: Emitter, memory: MemoryOp, strict: bool) -> None:
     entry = new_entry(f, m.state, "smem") if strict else None
     target = m.slot(place_of.slot) if entry is None else f.field(ENTRY, entry, "data")
     if limit is None:
-        place = resolve(f, m.state, address, memory.bytes, lane, write=False, defined=strict)
+        place = resolve(f, m.state, address, memory.bytes, lane, reads)
         for n in range(count):
             f.store(f.load(I32, f.at(place, 4 * n), 4), f.at(target, 4 * n), 4)
     else:
@@ -63,7 +64,7 @@ def emit(m: Emitter, memory: MemoryOp, strict: bool) -> None:
             f.store(const(32, 0), f.at(target, 4 * n), 4)
             with f.when(b.icmp_signed(">=", limit, const(64, 4 * n + 4))):
                 at = b.add(address, const(64, 4 * n))
-                place = resolve(f, m.state, at, 4, lane, write=False, defined=strict)
+                place = resolve(f, m.state, at, 4, lane, reads)
                 f.store(f.load(I32, place, 4), f.at(target, 4 * n), 4)
     if entry is not None:
         slot = f.load(I32, f.at(m.op, layout.offset(layout.OP, "slot") + 4 * place_of.slot), 4)
@@ -82,9 +83,9 @@ def _atomic(m: Emitter, memory: MemoryOp, address: Value, limit: Value | None, s
     inside = const(1, 1) if limit is None else b.icmp_signed(">=", limit, const(64, size))
     lane = const(64, 0)
     with f.when(inside):
-        # The first call checks that the old value is defined.
-        resolve(f, m.state, address, size, lane, write=False, defined=strict)
-        at = resolve(f, m.state, address, size, lane, write=True, defined=False)
+        if strict:
+            race_codegen.sync(f, m.state, release=True, acquire=memory.dest is not None)
+        at = resolve(f, m.state, address, size, lane, STORES | (DEFINED | TRACKED if strict else 0))
         old = f.load(kind, at)
         f.store(combine(m, str(memory.atomic), old, [given], size), at)
         f.store(old, before)

@@ -14,8 +14,9 @@ from __future__ import annotations
 from llvmlite import ir
 
 from asmevo.backend.emulator import layout
+from asmevo.backend.emulator.faulting import fault
 from asmevo.backend.emulator.irkit import I1, I8, I32, I64, PTR, Function, Value, const, splat
-from asmevo.backend.emulator.layout import LANES, PLAN, STATE
+from asmevo.backend.emulator.layout import LANES, PLAN, RACE, STATE
 from asmevo.ir.registers import AGPR0, VGPR0
 
 DISPATCH_TYPE = ir.FunctionType(I32, (PTR,))
@@ -88,6 +89,8 @@ def build_dispatch(module: ir.Module, strict: bool) -> None:
         wave = f.load(I32, f.item(order, place, 4), 4)
         state = _state(f, plan, wave)
         f.put(STATE, state, "executed", f.get(PLAN, plan, "executed"))
+        if strict:
+            f.put(STATE, state, "own_first", f.get(RACE, f.pointer(PLAN, plan, "race"), "next"))
         status = b.call(run, [state])
         f.put(PLAN, plan, "executed", f.get(STATE, state, "executed"))
         with b.if_else(b.icmp_unsigned("==", status, const(32, layout.BARRIER))) as (waits, otherwise):
@@ -95,9 +98,14 @@ def build_dispatch(module: ir.Module, strict: bool) -> None:
                 here = f.load(I64, kept, 8)
                 f.store(wave, f.item(order, here, 4), 4)
                 f.store(b.add(here, const(64, 1)), kept, 8)
-            with otherwise, f.when(b.icmp_unsigned("!=", status, const(32, layout.END)), likely=False):
-                f.put(PLAN, plan, "wave", wave)
-                leave(status)
+            with otherwise:
+                with f.when(b.icmp_unsigned("!=", status, const(32, layout.END)), likely=False):
+                    f.put(PLAN, plan, "wave", wave)
+                    leave(status)
+                if strict:
+                    with f.when(_is_unbalanced(f, plan, state), likely=False):
+                        f.put(PLAN, plan, "wave", wave)
+                        leave(fault(f, state, "barrier-divergence", const(32, 0), const(64, 0)))
     f.store(f.load(I64, kept, 8), alive, 8)
     epoch = b.add(f.get(PLAN, plan, "epoch"), const(32, 1))
     f.put(PLAN, plan, "epoch", epoch)
@@ -107,12 +115,55 @@ def build_dispatch(module: ir.Module, strict: bool) -> None:
         leave(layout.EPOCHS)
     with f.loop(waves) as n:
         f.put(STATE, _state(f, plan, n), "epoch", epoch)
+    if strict:
+        _meet(f, plan, order, f.load(I64, alive, 8))
     b.branch(turn)
 
 
 def _state(f: Function, plan: Value, wave: Value) -> Value:
     wide = wave if wave.type == I64 else f.b.zext(wave, I64)
     return f.at(f.pointer(PLAN, plan, "states"), f.b.mul(wide, f.get(PLAN, plan, "stride")))
+
+
+def _meet(f: Function, plan: Value, order: Value, count: Value) -> None:
+    """What a barrier does to the `count` waves at it: none has a segment any more, and each knows what any had acquired.
+
+    Waves that meet at different instructions are noted. That is allowed (CDNA3 ISA guide, S_BARRIER: waves are counted, and
+    those that have ended are not waited for); it is a fault only where they then pass different numbers of barriers.
+    """
+    b = f.b
+    race = f.pointer(PLAN, plan, "race")
+    acquired = f.local(I32)
+    f.store(const(32, 0), acquired, 4)
+    first = _state(f, plan, f.load(I32, order, 4))
+    place = f.get(STATE, first, "at")
+    apart = f.local(I32)
+    f.store(const(32, 0), apart, 4)
+    with f.loop(count) as n:
+        state = _state(f, plan, f.load(I32, f.item(order, n, 4), 4))
+        known, new = f.load(I32, acquired, 4), f.get(STATE, state, "acquired")
+        f.store(b.select(b.icmp_unsigned(">", new, known), new, known), acquired, 4)
+        elsewhere = b.zext(b.icmp_unsigned("!=", f.get(STATE, state, "at"), place), I32)
+        f.store(b.or_(f.load(I32, apart, 4), elsewhere), apart, 4)
+    with f.loop(count) as n:
+        state = _state(f, plan, f.load(I32, f.item(order, n, 4), 4))
+        f.put(STATE, state, "acquired", f.load(I32, acquired, 4))
+        f.put(STATE, state, "segment", 0)
+        f.put(STATE, state, "plain", 0)
+        f.put(STATE, state, "epoch_first", f.get(RACE, race, "next"))
+        f.put(STATE, state, "barriers", b.add(f.get(STATE, state, "barriers"), const(32, 1)))
+        f.put(STATE, state, "diverged", b.or_(f.get(STATE, state, "diverged"), f.load(I32, apart, 4)))
+
+
+def _is_unbalanced(f: Function, plan: Value, state: Value) -> Value:
+    """Whether a wave that ends, and that had met others elsewhere, passed another number of barriers than one before it."""
+    b = f.b
+    passed = b.add(f.get(STATE, state, "barriers"), const(32, 1))
+    diverged = b.icmp_unsigned("!=", f.get(STATE, state, "diverged"), const(32, 0))
+    expected = f.get(PLAN, plan, "expected")
+    unknown = b.icmp_unsigned("==", expected, const(32, 0))
+    f.put(PLAN, plan, "expected", b.select(b.and_(diverged, unknown), passed, expected))
+    return b.and_(diverged, b.and_(b.not_(unknown), b.icmp_unsigned("!=", passed, expected)))
 
 
 def _shuffle(f: Function, order: Value, count: Value, random: Value) -> None:
@@ -145,6 +196,11 @@ def _enter(f: Function, plan: Value, group: Value, waves: Value, strict: bool) -
     _clear(f, f.pointer(STATE, first, "lds_defined"), lds_size)
     if strict:
         _restart_epochs(f, plan, first, lds_size)
+        race = f.pointer(PLAN, plan, "race")
+        following = f.get(RACE, race, "next")
+        f.put(RACE, race, "unreleased", following)
+        f.put(RACE, race, "group", b.trunc(group, I32))
+        f.put(PLAN, plan, "expected", 0)
     ids = f.item(f.pointer(PLAN, plan, "groups"), group, 12)
     with f.loop(waves) as wave:
         state = _state(f, plan, wave)
@@ -169,6 +225,10 @@ def _enter(f: Function, plan: Value, group: Value, waves: Value, strict: bool) -
             for queue in ("vm", "lds", "smem"):
                 f.put(STATE, state, f"{queue}_head", 0)
                 f.put(STATE, state, f"{queue}_count", 0)
+            for name in ("group_first", "epoch_first"):
+                f.put(STATE, state, name, f.get(RACE, f.pointer(PLAN, plan, "race"), "next"))
+            for name in ("segment", "plain", "acquired", "barriers", "diverged"):
+                f.put(STATE, state, name, 0)
         f.put(STATE, state, "pc", f.get(PLAN, plan, "start"))
         f.put(STATE, state, "fault", 0)
         f.put(STATE, state, "fault_unit", 0)

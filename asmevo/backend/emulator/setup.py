@@ -33,7 +33,10 @@ _DEFAULT_MODE = 0x3C0 | 0x30
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The dispatch's buffers, then kernarg segment and dispatch packet, in one arena with a map byte for each byte."""
+    """The dispatch's buffers, then kernarg segment and dispatch packet, in one arena with a map byte for each byte.
+
+    The buffers that may be written lie together: `writable` is where the first begins and the last ends.
+    """
 
     arena: npt.NDArray[np.uint8]
     map: npt.NDArray[np.uint8]
@@ -42,6 +45,7 @@ class Memory:
     sizes: tuple[int, ...]
     kernarg: int
     packet: int
+    writable: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,9 @@ class Group:
     states: npt.NDArray[np.void]
     lds: npt.NDArray[np.uint8]
     lds_defined: npt.NDArray[np.uint8]
+    race: npt.NDArray[np.void]
+    """What the race check of global memory keeps, shape (1,) RACE."""
+    segments: npt.NDArray[np.void]
     keep: tuple[object, ...]
 
 
@@ -73,19 +80,19 @@ def build_memory(dispatch: Dispatch, lds_bytes: int) -> Memory:
     struct.pack_into("<Q", packet, 40, layout.base_address(count))
     blocks = [np.asarray(b.data, np.uint8).reshape(-1) for b in dispatch.buffers]
     blocks += [np.frombuffer(bytes(kernarg), np.uint8), np.frombuffer(bytes(packet), np.uint8)]
-    starts: list[int] = []
+    may_write = [n < count and dispatch.buffers[n].writable for n in range(len(blocks))]
+    starts = [0] * len(blocks)
     total = _GUARD
-    for block in blocks:
-        starts.append(total)
-        total += (len(block) + _GUARD + _PAGE - 1) // _PAGE * _PAGE
+    for n in sorted(range(len(blocks)), key=lambda n: may_write[n]):
+        starts[n] = total
+        total += (len(blocks[n]) + _GUARD + _PAGE - 1) // _PAGE * _PAGE
     arena, shadow = np.zeros(total, np.uint8), np.zeros(total, np.uint8)
     table = np.zeros(len(blocks), BUFFER)
     for n, (block, start) in enumerate(zip(blocks, starts, strict=True)):
         arena[start : start + len(block)] = block
         defined = n >= count or dispatch.buffers[n].defined
         shadow[start : start + len(block)] = layout.MAP_DEFINED if defined else 0
-        writable = n < count and dispatch.buffers[n].writable
-        table[n] = (layout.base_address(n), len(block), arena.ctypes.data + start, writable)
+        table[n] = (layout.base_address(n), len(block), arena.ctypes.data + start, may_write[n])
     for link in dispatch.links:
         if not 0 <= link.source < count or not 0 <= link.target < count or not 0 <= link.offset <= len(blocks[link.source]) - 8:
             fail("E0231", f"launch '{dispatch.name}': a link from byte {link.offset} of a buffer does not fit")
@@ -99,6 +106,7 @@ def build_memory(dispatch: Dispatch, lds_bytes: int) -> Memory:
         tuple(len(b) for b in blocks),
         layout.base_address(count),
         layout.base_address(count + 1),
+        (min((s for s, w in zip(starts, may_write, strict=True) if w), default=total), total),
     )
 
 
@@ -141,10 +149,22 @@ def build_group(
     states["lds_writer"] = writer.ctypes.data
     states["lds_reader"] = reader.ctypes.data
     states["strict"] = int(strict)
+    race = np.zeros(1, layout.RACE)
+    segments = np.zeros(layout.SEGMENT_LIMIT if strict else 1, layout.SEGMENT)
+    race["segments"] = segments.ctypes.data
+    race["next"] = race["unreleased"] = 1
+    first, end = memory.writable
+    words = [np.zeros(end - first if strict else 1, np.uint32) for _ in range(2)]
+    for name, shadow_words in zip(("writers", "readers"), words, strict=True):
+        place = shadow_words.ctypes.data - 4 * (memory.arena.ctypes.data + first)
+        states[name] = np.array(place, np.int64).view(np.uint64)
+    sink = np.zeros(64, np.uint8)
+    states["sink"] = sink.ctypes.data
+    states["race"] = race.ctypes.data
     states["wave"] = np.arange(waves)
     d = prepared.kernel.descriptor
     states["vgprs"] = min(d.accum_offset, d.vgpr_count, AGPR0 - VGPR0) if d else AGPR0 - VGPR0
-    return Group(states, lds, defined, (raw, writer, reader))
+    return Group(states, lds, defined, race, segments, (raw, writer, reader, words, sink))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +194,9 @@ def build_entry(prepared: Prepared, dispatch: Dispatch, memory: Memory) -> Entry
         fail("E0507", f"kernel '{kernel.name}' asks for a rounding mode; the emulator rounds to nearest even only")
     users = _user_sgprs(d, memory, dispatch)
     limit = d.user_sgpr_count if d else 2
-    users = users[:limit] + [0] * (limit - len(users))
-    at = len(users)
-    scalar[:at] = users
+    given = min(len(users), limit)
+    scalar[:given] = users[:given]
+    at = limit
     group_ids: list[int | None] = []
     for axis in range(3):
         enabled = bool(d.rsrc2 >> (7 + axis) & 1) if d else True
@@ -184,7 +204,7 @@ def build_entry(prepared: Prepared, dispatch: Dispatch, memory: Memory) -> Entry
         at += enabled
     if d and d.rsrc2 >> 10 & 1:
         at += 1
-    valid[:at] = ~np.uint64(0)
+    valid[:given] = valid[limit:at] = ~np.uint64(0)
     x, y, z = dispatch.workgroup
     total = x * y * z
     waves = (total + LANES - 1) // LANES
@@ -283,6 +303,7 @@ def build_plan(prepared: Prepared, group: Group, entry: Entry, order: Order, sha
     plan["vgprs"] = max(vgprs, int(group.states["vgprs"][0])) if indexed else vgprs
     plan["agprs"] = agprs
     plan["epoch"] = 1
+    plan["race"] = group.race.ctypes.data
     plan["groups"] = order.groups.ctypes.data
     plan["seeds"] = order.seeds.ctypes.data
     plan["count"] = len(order.seeds)

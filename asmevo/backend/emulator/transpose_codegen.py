@@ -14,10 +14,11 @@ from llvmlite import ir
 
 from asmevo.backend.emulator import layout
 from asmevo.backend.emulator.codegen import Emitter
+from asmevo.backend.emulator.faulting import check
 from asmevo.backend.emulator.handlers import Form, addresses, blend, dest_unit, note_addresses
 from asmevo.backend.emulator.irkit import I32, I64, Value, const
 from asmevo.backend.emulator.layout import ENTRY, LANES
-from asmevo.backend.emulator.memory_codegen import check, transfer
+from asmevo.backend.emulator.memory_codegen import transfer
 from asmevo.backend.emulator.queue_codegen import fill_load, new_entry
 from asmevo.ir.registers import EXEC
 from asmevo.ir.semantics.memory import transposed_from

@@ -12,20 +12,26 @@ from __future__ import annotations
 from llvmlite import ir
 
 from asmevo.backend.emulator import layout
+from asmevo.backend.emulator.faulting import check, fault
 from asmevo.backend.emulator.irkit import I1, I16, I32, I64, Function, Value, const
 from asmevo.backend.emulator.layout import KIND, STATE
-from asmevo.backend.emulator.memory_codegen import fault
 
 
 def check_units(f: Function, state: Value, units: Value, start: Value, count: Value, active: Value, *, write: bool) -> None:
-    """Faults on the first unit that is not valid (reads), or has a load outstanding (writes)."""
+    """Faults on the first unit that is not valid (reads), or has a load outstanding (writes).
+
+    A write needs no value, so that an EXEC without lanes writes nothing.
+    """
     b = f.b
     table = f.field(STATE, state, "pending" if write else "valid")
+    first = b.and_(active, b.neg(active))
+    first = b.select(b.icmp_unsigned("==", active, const(64, 0)), const(64, 1), first)
     with f.loop(count) as n:
         entry = b.zext(f.load(I16, f.item(units, b.add(start, n), 2), 2), I64)
         unit = b.and_(entry, const(64, layout.UNIT_BITS))
         need = _need(b, entry)
         lanes = b.select(b.icmp_unsigned("==", need, const(64, layout.NEED_ACTIVE)), active, const(64, -1))
+        lanes = b.select(b.icmp_unsigned("==", need, const(64, layout.NEED_FIRST)), first, lanes)
         value = f.load(I64, f.item(table, unit, 8), 8)
         if write:
             bad = b.and_(value, lanes)
@@ -45,7 +51,7 @@ def check_units(f: Function, state: Value, units: Value, start: Value, count: Va
                     const(32, KIND["pending-read"]),
                     const(32, KIND["uninitialised-register"]),
                 )
-            f.ret(fault(f, state, kind, lane, const(64, 0)))
+            check(f, fault(f, state, kind, lane, const(64, 0)))
 
 
 def mark(f: Function, state: Value, units: Value, start: Value, count: Value, active: Value) -> None:

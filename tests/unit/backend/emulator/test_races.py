@@ -1,0 +1,396 @@
+"""Races on global memory: what orders two waves and what does not, and what a report says. Barriers that waves meet apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from asmevo.backend.emulator import run
+from asmevo.backend.launch import Dispatch, Fault, RunResult
+
+from .small_kernels import POINTERS, dispatch, kernel, output, words
+
+SEEDS = range(6)
+PARTNER = POINTERS + "v_xor_b32_e32 v2, 0x100, v1\n"
+"""v1 is the item's byte offset, v2 that of the item 64 further or nearer: another wave's."""
+PUBLISH = "global_store_dword v1, v0, s[6:7]\n{between}\nglobal_load_dword v3, v2, s[6:7]\ns_waitcnt vmcnt(0)"
+
+
+def two_waves(**options: int) -> Dispatch:
+    return dispatch(words("in", np.arange(128)), output("out", 128), items=128, **options)
+
+
+def outcomes(text: str, what: Dispatch, seeds=SEEDS, **options: object) -> set[str]:
+    """Kinds of fault over some seeds, `clean` where there is none."""
+    code = kernel(text)
+    results = [run(code, what, seed=seed, **options) for seed in seeds]
+    return {fault.kind for r in results for fault in r.faults} | ({"clean"} if any(not r.faults for r in results) else set())
+
+
+def only_fault(text: str, what: Dispatch, **options: object) -> Fault:
+    (fault,) = run(kernel(text), what, **options).faults
+    return fault
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"), [("s_barrier", {"clean"}), ("s_waitcnt vmcnt(0)", {"race", "uninitialised-memory"})]
+)
+def test_another_waves_store_needs_a_barrier(between: str, expected: set[str]):
+    assert outcomes(PARTNER + PUBLISH.format(between=between), two_waves()) <= expected
+
+
+def test_a_store_after_another_waves_load_needs_a_barrier():
+    text = PARTNER + "global_load_dword v3, v2, s[6:7]\n{between}\nglobal_store_dword v1, v0, s[6:7]"
+    what = dispatch(words("in", [0]), words("both", np.zeros(128), writable=True), items=128)
+    assert outcomes(text.format(between="s_barrier"), what) == {"clean"}
+    assert outcomes(text.format(between="s_nop 0"), what) == {"race"}
+
+
+def test_two_waves_that_read_one_byte_are_both_remembered():
+    text = (
+        POINTERS
+        + """
+v_mov_b32_e32 v2, 0
+global_load_dword v3, v2, s[6:7]
+{between}
+s_waitcnt vmcnt(0)
+global_store_dword v2, v3, s[6:7] offset:4
+v_cmp_gt_u32_e32 vcc, 64, v0
+s_cbranch_vccz done
+{between}
+v_add_u32_e32 v3, 1, v3
+global_store_dword v2, v3, s[6:7]
+done:
+s_nop 0
+"""
+    )
+    what = dispatch(words("in", [0]), words("both", [7, 0], writable=True), items=192)
+    assert outcomes(text.format(between="s_barrier"), what) == {"clean"}
+    assert outcomes(text.format(between="s_nop 0"), what) == {"race"}
+
+
+def test_the_same_value_twice_is_no_race_and_another_one_is():
+    text = POINTERS + "v_mov_b32_e32 v2, 0\nv_mov_b32_e32 v3, {value}\nglobal_store_dword v2, v3, s[6:7]"
+    for what in (two_waves(), dispatch(words("in", [0]), output("out", 1), groups=3)):
+        assert outcomes(text.format(value=5), what) == {"clean"}
+    assert outcomes(text.format(value="s2"), dispatch(words("in", [0]), output("out", 1), groups=3)) == {"race"}
+    assert outcomes(text.format(value="v0"), two_waves()) == {"race"}
+
+
+def test_neighbouring_bytes_of_two_waves_are_apart():
+    text = POINTERS + "v_lshrrev_b32_e32 v4, 6, v0\nglobal_store_byte v4, v4, s[6:7]"
+    assert outcomes(text, two_waves()) == {"clean"}
+
+
+def test_a_wave_sees_its_own_stores_and_loads_in_order():
+    text = POINTERS + "global_store_dword v1, v0, s[6:7]\nglobal_load_dword v3, v1, s[6:7]\nglobal_store_dword v1, v1, s[6:7]"
+    assert outcomes(text, two_waves()) == {"clean"}
+
+
+def test_a_barrier_orders_without_a_wait_as_the_compiler_takes_for_granted():
+    """clang emits no wait between a store, a work-group's release, s_barrier and another wave's load."""
+    result = run(kernel(PARTNER + PUBLISH.format(between="s_barrier") + "\nglobal_store_dword v1, v3, s[6:7] offset:512"), WIDE)
+    assert not result.faults
+    assert (result.buffers[1].view(np.uint32)[128:] == np.arange(128) ^ 64).all()
+
+
+WIDE = dispatch(words("in", np.arange(128)), output("out", 256), items=128)
+
+
+def test_a_scalar_load_does_not_wait_for_the_waves_own_vector_store():
+    text = (
+        POINTERS
+        + "v_mov_b32_e32 v2, 7\nglobal_store_dword v1, v2, s[6:7]\n{wait}\ns_load_dword s9, s[6:7], 0x4\ns_waitcnt lgkmcnt(0)"
+    )
+    fault = only_fault(text.format(wait="s_nop 0"), dispatch(words("in", [0]), output("out", 64)))
+    assert fault.kind == "race"
+    assert "scalar" in fault.message
+    assert "global_store_dword" in fault.message
+    assert outcomes(text.format(wait="s_waitcnt vmcnt(0)"), dispatch(words("in", [0]), output("out", 64))) == {"clean"}
+
+
+def test_another_waves_atomic_and_plain_access_conflict_but_atomics_do_not():
+    atomic = POINTERS + "v_mov_b32_e32 v2, 0\nv_mov_b32_e32 v3, 1\nglobal_atomic_add v2, v3, s[6:7]\n{more}"
+    what = dispatch(words("in", [0]), words("count", [0], writable=True), items=128)
+    assert outcomes(atomic.format(more=""), what) == {"clean"}
+    assert outcomes(atomic.format(more="global_load_dword v4, v2, s[6:7]"), what) == {"race"}
+    assert outcomes(atomic.format(more="global_load_dword v4, v2, s[6:7] sc1"), what) == {"clean"}
+    assert outcomes(atomic.format(more="s_barrier\nglobal_load_dword v4, v2, s[6:7]"), what) == {"clean"}
+
+
+LAST = (
+    POINTERS
+    + """
+s_lshl_b32 s8, s2, 9
+v_add_u32_e32 v5, s8, v1
+v_add_u32_e32 v6, s2, v0
+global_store_dword v5, v6, s[4:5] offset:16
+{barrier}
+v_readfirstlane_b32 s9, v0
+s_cmp_lg_u32 s9, 0
+s_cbranch_scc1 meet
+{wait}
+s_mov_b64 s[12:13], exec
+s_mov_b64 exec, 1
+v_mov_b32_e32 v2, 0
+v_mov_b32_e32 v3, 1
+{count}
+s_waitcnt vmcnt(0)
+ds_write_b32 v2, v4
+s_mov_b64 exec, s[12:13]
+meet:
+s_waitcnt lgkmcnt(0)
+s_barrier
+v_mov_b32_e32 v2, 0
+ds_read_b32 v4, v2
+s_waitcnt lgkmcnt(0)
+v_readfirstlane_b32 s9, v4
+s_cmp_lg_u32 s9, 3
+s_cbranch_scc1 done
+v_mov_b32_e32 v7, 0
+s_mov_b32 s10, 0
+again:
+s_lshl_b32 s11, s10, 9
+v_add_u32_e32 v5, s11, v1
+global_load_dword v6, v5, s[4:5] offset:16
+s_waitcnt vmcnt(0)
+v_add_u32_e32 v7, v7, v6
+s_add_u32 s10, s10, 1
+s_cmp_lg_u32 s10, 4
+s_cbranch_scc1 again
+global_store_dword v1, v7, s[6:7]
+done:
+s_nop 0
+"""
+)
+"""Four work-groups store, count themselves, and the last one adds up what all have stored, as compilers lower it."""
+
+
+def last(
+    barrier: str = "s_barrier", wait: str = "s_waitcnt vmcnt(0)", count: str = "global_atomic_add v4, v2, v3, s[4:5] sc0"
+) -> str:
+    return LAST.format(barrier=barrier, wait=wait, count=count)
+
+
+def partial_sums() -> Dispatch:
+    return dispatch(
+        words("work", np.zeros(4 + 4 * 128), writable=True),
+        words("out", np.zeros(128), writable=True),
+        items=128,
+        groups=4,
+        lds=4,
+    )
+
+
+def test_the_last_work_group_may_read_what_the_others_released():
+    for seed in SEEDS:
+        result: RunResult = run(kernel(last()), partial_sums(), seed=seed)
+        assert not result.faults, result.faults
+        assert (result.buffers[1].view(np.uint32) == 4 * np.arange(128) + 6).all()
+
+
+PLAIN_COUNT = """
+global_load_dword v4, v2, s[4:5]
+s_waitcnt vmcnt(0)
+v_add_u32_e32 v3, v4, v3
+global_store_dword v2, v3, s[4:5]
+"""
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        last(wait="s_nop 0"),
+        last(barrier="s_nop 0"),
+        last(count=PLAIN_COUNT),
+    ],
+    ids=["no wait before the atomic", "no barrier before the atomic", "no atomic"],
+)
+def test_without_a_release_it_may_not(broken: str):
+    assert outcomes(broken, partial_sums()) == {"race"}
+
+
+def test_a_report_names_both_sides():
+    text = PARTNER + PUBLISH.format(between="s_waitcnt vmcnt(0)")
+    fault = only_fault(text, dispatch(words("in", [0]), words("out", np.zeros(128), writable=True), items=128))
+    code = list(kernel(text).instructions())
+    by_uid = {i.uid: i.mnemonic for i in code}
+    assert fault.kernel == "small"
+    assert fault.place is not None
+    assert fault.place.startswith("out+0x")
+    assert {by_uid[fault.uid], by_uid[fault.cause]} == {"global_load_dword", "global_store_dword"}
+    assert by_uid[fault.cause] in fault.message
+    assert f"wave {1 - fault.wave}" in fault.message
+
+
+def test_a_report_across_work_groups_names_the_other_one():
+    text = POINTERS + "v_mov_b32_e32 v2, s2\nglobal_store_dword v1, v2, s[6:7]"
+    fault = only_fault(text, dispatch(words("in", [0]), output("out", 64), groups=2))
+    other = 1 - fault.workgroup[0]
+    assert f"work-group ({other}, 0, 0)" in fault.message
+    assert fault.place == "out+0x0"
+    assert fault.cause == fault.uid
+
+
+def test_a_report_of_lds_names_the_store_that_was_not_waited_for():
+    text = "v_lshlrev_b32_e32 v1, 2, v0\nv_xor_b32_e32 v2, 0x100, v1\nds_write_b32 v1, v0\ns_barrier\nds_read_b32 v3, v2\n"
+    fault = only_fault(text + "s_waitcnt lgkmcnt(0)", dispatch(items=128, lds=512))
+    assert (fault.kind, fault.cause) == ("race", 2)
+    assert "has not waited for" in fault.message
+    assert fault.place is not None
+    assert fault.place.startswith("LDS+0x")
+
+
+def test_a_load_that_was_overwritten_while_outstanding_is_at_fault_itself():
+    text = "v_lshlrev_b32_e32 v1, 2, v0\nv_xor_b32_e32 v2, 0x100, v1\nds_write_b32 v1, v0\ns_waitcnt lgkmcnt(0)\ns_barrier\n"
+    text += "ds_read_b32 v3, v2\ns_barrier\ns_waitcnt lgkmcnt(0)\nds_write_b32 v1, v0\ns_waitcnt lgkmcnt(0)"
+    fault = only_fault(text, dispatch(items=128, lds=512))
+    assert (fault.kind, fault.uid, fault.cause) == ("race", 5, 8)
+
+
+def test_a_report_of_a_pending_register_names_the_load():
+    fault = only_fault(POINTERS + "global_load_dword v2, v1, s[4:5]\nv_mov_b32_e32 v3, v2", two_waves())
+    assert (fault.kind, fault.register, fault.cause) == ("pending-read", "v2", 3)
+
+
+def test_every_byte_of_a_wide_access_is_looked_at():
+    text = POINTERS + "v_lshlrev_b32_e32 v2, 4, v0\nglobal_store_dwordx4 v2, v[4:7], s[6:7]\n{between}\n"
+    text = text.replace(
+        "global_store", "v_mov_b32_e32 v4, 0\nv_mov_b32_e32 v5, 1\nv_mov_b32_e32 v6, 2\nv_mov_b32_e32 v7, v0\nglobal_store"
+    )
+    text += "v_xor_b32_e32 v3, 0x400, v2\nglobal_load_ubyte v8, v3, s[6:7] offset:{at}"
+    what = dispatch(words("in", [0]), words("out", np.zeros(512), writable=True), items=128)
+    for at in range(16):
+        assert outcomes(text.format(between="s_nop 0", at=at), what) == {"race"}
+        assert outcomes(text.format(between="s_barrier", at=at), what) == {"clean"}
+
+
+# barriers
+
+
+APART = """
+v_readfirstlane_b32 s9, v0
+s_cmp_lg_u32 s9, 0
+s_cbranch_scc1 others
+{first}
+s_branch meet
+others:
+{second}
+meet:
+s_nop 0
+{after}
+"""
+
+
+def barriers(first: int, second: int, after: int = 0) -> str:
+    one = "s_barrier\n"
+    return APART.format(first=one * first or "s_nop 0", second=one * second or "s_nop 0", after=one * after)
+
+
+@pytest.mark.parametrize("counts", [(1, 1, 0), (2, 2, 0), (1, 0, 0), (0, 1, 0), (0, 0, 2), (3, 3, 1)])
+def test_waves_may_meet_at_different_barriers_and_may_end_early(counts: tuple[int, int, int]):
+    assert outcomes(barriers(*counts), dispatch(items=256)) == {"clean"}
+
+
+@pytest.mark.parametrize("counts", [(1, 0, 1), (0, 1, 1), (2, 1, 0), (1, 2, 1)])
+def test_waves_that_meet_apart_and_pass_different_numbers_are_reported(counts: tuple[int, int, int]):
+    assert outcomes(barriers(*counts), dispatch(items=256)) == {"barrier-divergence"}
+    fault = only_fault(barriers(*counts), dispatch(items=256))
+    assert "passed" in fault.message
+
+
+def test_one_work_groups_barriers_say_nothing_about_the_next():
+    text = barriers(1, 1, 0).replace("s_nop 0", "s_cmp_lg_u32 s2, 0\ns_cbranch_scc1 done\ns_barrier\ndone:\ns_nop 0", 1)
+    assert outcomes(text, dispatch(items=128, groups=4)) == {"clean"}
+
+
+# lanes that are off
+
+
+def test_no_lane_means_no_access():
+    off = POINTERS + "s_mov_b64 exec, 0\n"
+    quiet = [
+        *("global_store_dword v9, v9, s[6:7]", "global_load_dword v9, v9, s[4:5]", "global_atomic_add v9, v9, s[6:7]"),
+        *("ds_write_b32 v9, v9", "ds_read_b32 v9, v9", "ds_add_u32 v9, v9", "v_mov_b32_e32 v9, v8"),
+    ]
+    for line in quiet:
+        assert outcomes(off + line + "\ns_waitcnt vmcnt(0) lgkmcnt(0)", two_waves(), seeds=(0,)) == {"clean"}, line
+
+
+def test_a_load_without_lanes_still_counts():
+    text = POINTERS + "global_load_dword v2, v1, s[4:5]\ns_mov_b64 s[12:13], exec\ns_mov_b64 exec, 0\n"
+    text += "global_load_dword v3, v1, s[4:5]\ns_mov_b64 exec, s[12:13]\ns_waitcnt vmcnt({n})\nv_mov_b32_e32 v4, v2"
+    assert outcomes(text.format(n=1), two_waves()) == {"clean"}
+    assert outcomes(text.format(n=2), two_waves()) == {"pending-read"}
+
+
+def test_the_first_lane_is_lane_0_when_none_is_on():
+    text = "s_mov_b64 exec, {mask}\nv_mov_b32_e32 v3, v0\ns_mov_b64 exec, {then}\nv_readfirstlane_b32 s9, v3"
+    assert outcomes(text.format(mask=1, then=0), dispatch()) == {"clean"}
+    assert outcomes(text.format(mask=2, then=0), dispatch()) == {"uninitialised-register"}
+    assert outcomes(text.format(mask=2, then=6), dispatch()) == {"clean"}
+    assert outcomes(text.format(mask=2, then=4), dispatch()) == {"uninitialised-register"}
+
+
+# several faults
+
+
+MANY = (
+    POINTERS
+    + """
+global_load_dword v2, v1, s[4:5]
+v_add_u32_e32 v3, v2, v2
+v_add_u32_e32 v4, v9, v3
+global_load_dword v5, v1, s[6:7]
+s_waitcnt vmcnt(0)
+global_store_dword v1, v5, s[4:5]
+global_load_dword v6, v1, s[4:5] offset:2
+global_load_dword v7, v1, s[4:5] offset:256
+s_waitcnt vmcnt(0)
+ds_write_b32 v1, v7 offset:64
+ds_read_b32 v8, v1
+s_waitcnt lgkmcnt(0)
+"""
+)
+KINDS = ["pending-read", *["uninitialised-register", "uninitialised-memory", "write-to-readonly", "misaligned"]]
+KINDS += ["out-of-bounds", "out-of-bounds", "uninitialised-memory"]
+
+
+def test_several_faults_of_one_run_each_reported_once():
+    what = dispatch(words("in", np.arange(64)), output("out", 64), lds=256)
+    faults = run(kernel(MANY), what, max_faults=20).faults
+    assert all("by its index" not in f.message for f in faults)
+    assert [f.kind for f in faults] == KINDS
+    assert len({f.uid for f in faults}) == len(KINDS)
+    for most in (1, 3):
+        assert [f.kind for f in run(kernel(MANY), what, max_faults=most).faults] == KINDS[:most]
+
+
+def test_forgiven_accesses_beyond_lds_change_nothing_else():
+    text = "v_mov_b32_e32 v1, 0x7ffffff0\nds_write_b128 v1, v[4:7]\nds_read_b128 v[8:11], v1\nds_add_u32 v1, v0\n"
+    text += "s_waitcnt lgkmcnt(0)\nv_mov_b32_e32 v1, 0\nds_write_b32 v1, v1\ns_waitcnt lgkmcnt(0)"
+    faults = run(kernel(text), dispatch(lds=64), max_faults=9).faults
+    assert [f.kind for f in faults] == ["uninitialised-register", *["out-of-bounds"] * 2]
+
+
+def test_what_nothing_can_follow_ends_the_reports():
+    text = "v_mov_b32_e32 v2, v9\ns_trap 2\nv_mov_b32_e32 v2, v8"
+    assert [f.kind for f in run(kernel(text), dispatch(), max_faults=9).faults] == ["uninitialised-register", "trap"]
+    loop = "v_mov_b32_e32 v2, v9\nagain:\ns_branch again"
+    faults = run(kernel(loop), dispatch(), max_faults=9, max_instructions=500).faults
+    assert [f.kind for f in faults] == ["uninitialised-register", "budget"]
+
+
+def test_forgiven_faults_do_not_stay_forgiven():
+    code = kernel("v_mov_b32_e32 v2, v9")
+    for _ in range(2):
+        assert [f.kind for f in run(code, dispatch(), max_faults=2).faults] == ["uninitialised-register"]
+
+
+@pytest.mark.slow
+def test_a_run_with_more_stretches_than_can_be_numbered_is_refused_by_name():
+    text = POINTERS + "s_mov_b32 s9, 0x500000\nagain:\nglobal_store_dword v1, v0, s[6:7]\ns_barrier\ns_add_u32 s9, s9, -1\n"
+    text += "s_cmp_lg_u32 s9, 0\ns_cbranch_scc1 again"
+    fault = only_fault(text, dispatch(words("in", [0]), output("out", 64)))
+    assert fault.kind == "unsupported"
+    assert "race check" in fault.message
