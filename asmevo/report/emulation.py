@@ -26,6 +26,9 @@ _FOLDED = 8
 """More instructions than this that never ran, one after another, are one line."""
 
 
+_SHOWN = ("kind", "message", "kernel", "offset", "source", "wave", "lane", "register", "place", "cause_offset")
+
+
 def run_dict(dispatch: Dispatch, result: RunResult) -> dict[str, Any]:
     """A run's summary as plain data."""
     pairs = list(zip(dispatch.buffers, result.written, strict=True))
@@ -39,11 +42,7 @@ def run_dict(dispatch: Dispatch, result: RunResult) -> dict[str, Any]:
         "bytes_written": {buffer.name: int(written.sum()) for buffer, written in pairs},
         "faults": [
             {
-                "kind": fault.kind,
-                "message": fault.message,
-                "offset": fault.offset,
-                "wave": fault.wave,
-                "lane": fault.lane,
+                **{name: getattr(fault, name) for name in _SHOWN},
                 "workgroup": list(fault.workgroup),
             }
             for fault in result.faults
@@ -57,8 +56,10 @@ def run_lines(dispatch: Dispatch, result: RunResult, mode: str, state: str = "")
     yield f"{printable(dispatch.name)}: {result.wave_instructions} wave-instructions, {mode}: {state}"
     for fault in result.faults:
         where = "" if fault.offset is None else f" at +0x{fault.offset:x}"
-        group = "" if sum(fault.workgroup) == 0 else f"work-group {fault.workgroup}, "
-        yield f"  {fault.kind}{where}, {group}wave {fault.wave}: {printable(fault.message)}"
+        source = "" if fault.source is None else f" ({printable(fault.source)})"
+        lane = "" if fault.lane is None else f", lane {fault.lane}"
+        place = f"{printable(fault.kernel)}{where}{source}, work-group {fault.workgroup}, wave {fault.wave}{lane}"
+        yield f"  {fault.kind} in {place}: {printable(fault.message)}"
 
 
 def counts_data(kernel: Kernel, executions: Mapping[int, int]) -> list[dict[str, Any]]:
