@@ -195,6 +195,12 @@ def _memory(definition: OpcodeDef) -> Iterator[str]:
             yield _line(name, _operands(definition, {"vaddr": "v2"}), f"offset:32{returns}")
         else:
             yield _line(name, _operands(definition), f"offset:32{returns}")
+    elif family is Family.SCRATCH:
+        tail = f"offset:16{' lds' if Flag.M0_LDS in definition.flags else ''}"
+        yield _line(name, _operands(definition, {"vaddr": "off", "saddr": "off"}), tail)
+        yield _line(name, _operands(definition, {"vaddr": "v2", "saddr": "off"}), tail)
+        yield _line(name, _operands(definition, {"vaddr": "off", "saddr": "s4"}), tail)
+        yield _line(name, _operands(definition, {"vaddr": "v2", "saddr": "s4"}), "offset:-16")
     elif family is Family.MUBUF:
         lds = " lds" if Flag.M0_LDS in definition.flags else ""
         tail = f"offset:16{returns}{lds}"

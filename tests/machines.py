@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from asmevo.backend.emulator.decode import prepare
 from asmevo.backend.emulator.native import native
 from asmevo.backend.emulator.setup import build_group, build_memory
 from asmevo.backend.launch import Buffer, Dispatch
+from asmevo.frontend.parser import parse_line
 from asmevo.ir.instruction import Instruction, Register
 from asmevo.ir.isa import lookup
 from asmevo.ir.isa.model import Space
@@ -22,6 +23,7 @@ from asmevo.ir.semantics import program_of
 LANES = 64
 BUFFER_BYTES = 1 << 14
 LDS_BYTES = 1 << 16
+SCRATCH_BYTES = 1 << 12
 ALL = (1 << LANES) - 1
 _SLOT = 16
 _BUFFER_WORD = 0x00020000
@@ -139,15 +141,16 @@ INTEGERS = [*range(-70, 71), *(1 << n for n in range(32)), *((1 << n) - 1 for n 
 
 @dataclass
 class Machine:
-    """Registers by unit number, scalar (256,) and vector (512, 64); one buffer; LDS."""
+    """Registers by unit number, scalar (256,) and vector (512, 64); one buffer; LDS; scratch memory, (64, n) bytes."""
 
     scalar: np.ndarray
     vector: np.ndarray
     buffer: np.ndarray
     lds: np.ndarray
+    scratch: np.ndarray = field(default_factory=lambda: np.zeros((LANES, SCRATCH_BYTES), np.uint8))
 
     def copy(self) -> Machine:
-        return Machine(self.scalar.copy(), self.vector.copy(), self.buffer.copy(), self.lds.copy())
+        return Machine(self.scalar.copy(), self.vector.copy(), self.buffer.copy(), self.lds.copy(), self.scratch.copy())
 
     def pair(self, unit: int) -> int:
         return int(self.scalar[unit]) | int(self.scalar[unit + 1]) << 32
@@ -215,7 +218,8 @@ def random_machine(seed: int, mode: int = 0x3F0, exec_mask: int = ALL) -> Machin
     scalar[EXEC], scalar[EXEC + 1] = exec_mask & 0xFFFFFFFF, exec_mask >> 32
     vector = _patterns(rng, 256, LANES)
     memory = [_patterns(rng, size // 8, 1).view(np.uint8).reshape(-1) for size in (BUFFER_BYTES, LDS_BYTES)]
-    return Machine(scalar, vector, *memory)
+    scratch = _patterns(rng, LANES * SCRATCH_BYTES // 8, 1).view(np.uint8).reshape(LANES, SCRATCH_BYTES)
+    return Machine(scalar, vector, *memory, scratch)
 
 
 def aim(i: Instruction, machine: Machine, seed: int, target: str = "gfx942") -> Machine:
@@ -244,7 +248,9 @@ def aim(i: Instruction, machine: Machine, seed: int, target: str = "gfx942") -> 
             records = 100 if stride else BUFFER_BYTES // 8
             machine.put(unit, base | stride << 48 | records << 64 | _BUFFER_WORD << 96, 128)
     for spec, operand in zip(i.definition.operands, i.operands, strict=True):
-        if isinstance(operand, Register) and spec.name in ("addr", "vaddr", "soffset"):
+        if isinstance(operand, Register) and (
+            spec.name in ("addr", "vaddr", "soffset") or (spec.name == "saddr" and space is Space.SCRATCH)
+        ):
             unit, bits = operand.range.unit, 32 * operand.range.count
             if unit < VGPR0:
                 machine.put(unit, 48, 32)
@@ -263,11 +269,15 @@ def aim(i: Instruction, machine: Machine, seed: int, target: str = "gfx942") -> 
 
 
 class Step:
-    """One or more instructions prepared for the native engine. NotImplementedError with the reason when it refuses one."""
+    """One or more instructions prepared for the native engine. NotImplementedError with the reason when it refuses one.
 
-    def __init__(self, *instructions: Instruction, target: str = "gfx942") -> None:
+    `rounds`: the kernel can set MODE's rounding, so machines may come with another one than to nearest.
+    """
+
+    def __init__(self, *instructions: Instruction, target: str = "gfx942", rounds: bool = False) -> None:
         end = Instruction("s_endpgm", (), (), lookup("s_endpgm"))
-        numbered = tuple(replace(i, uid=n) for n, i in enumerate((*instructions, end)))
+        never = (parse_line("s_setreg_b32 hwreg(HW_REG_MODE, 0, 4), s0"),) if rounds else ()
+        numbered = tuple(replace(i, uid=n) for n, i in enumerate((*instructions, end, *never)))
         self.kernel = Kernel("step", target, (Block("entry", numbered),), ("entry",))
         self.prepared = prepare(self.kernel, False)
         if self.prepared.problems:
@@ -276,7 +286,10 @@ class Step:
     def run(self, machine: Machine) -> Machine:
         """The state after the instruction."""
         buffer = Buffer("data", machine.buffer, True)
-        memory = build_memory(Dispatch("step", "step", (1, 1, 1), (LANES, 1, 1), b"", (), (buffer,)), LDS_BYTES)
+        launch = Dispatch("step", "step", (1, 1, 1), (LANES, 1, 1), b"", (), (buffer,))
+        memory = build_memory(launch, LDS_BYTES, machine.scratch.size)
+        scratch = slice(memory.scratch_starts[0], memory.scratch_starts[0] + machine.scratch.size)
+        memory.arena[scratch] = machine.scratch.reshape(-1)
         counts = np.zeros(len(self.prepared.ops), np.uint64)
         group = build_group(self.prepared, memory, counts, 1, LDS_BYTES, False)
         group.lds[:LDS_BYTES] = machine.lds
@@ -293,6 +306,7 @@ class Step:
             group.states["vector"][0].copy(),
             memory.arena[start : start + BUFFER_BYTES].copy(),
             group.lds[:LDS_BYTES].copy(),
+            memory.arena[scratch].reshape(machine.scratch.shape).copy(),
         )
 
 
@@ -305,8 +319,8 @@ def differences(mine: Machine, theirs: Machine, ulps: int = 0) -> list[str]:
     far = np.abs(mine.vector.astype(np.int64) - theirs.vector.astype(np.int64)) > ulps
     for row, lane in zip(*np.nonzero(far), strict=True):
         found.append(f"v{row}, lane {lane}: {mine.vector[row, lane]:#x} != {theirs.vector[row, lane]:#x}")
-    for name in ("buffer", "lds"):
-        places = np.nonzero(getattr(mine, name) != getattr(theirs, name))[0]
+    for name in ("buffer", "lds", "scratch"):
+        places = np.nonzero((getattr(mine, name) != getattr(theirs, name)).reshape(-1))[0]
         if len(places):
             found.append(f"{name}: {len(places)} bytes from {places[0]:#x}")
     return found

@@ -18,7 +18,7 @@ from asmevo.ir.registers import EXEC, M0, MODE, SCC, VCC, VGPR0
 from asmevo.ir.semantics import program_of, source_bits
 from asmevo.ir.semantics.expr import Domain, Expr, Extend, MemoryOp, Op, Program
 from asmevo.ir.semantics.matrix import operation_of
-from machines import LANES, Machine
+from machines import LANES, SCRATCH_BYTES, Machine
 
 _SPECIALS = {"scc": (SCC, 1), "vcc": (VCC, 64), "exec": (EXEC, 64), "m0": (M0, 32), "mode": (MODE, 32)}
 
@@ -131,6 +131,8 @@ def _transpose(program: Program, width: int, given: _Operands, machine: Machine,
 
 
 def _float(op: Op, fmt: str, mode: int, *args: int) -> int:
+    """A float atomic's operation: to nearest even whatever MODE says."""
+    mode &= ~15
     bits = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}[fmt]
     e = Expr(op, bits, tuple(Expr(Op.CONST, bits, (), 0) for _ in args), fmt)
     return int(reference_floats.evaluate(e, [np.array([a], object) for a in args], mode)[0])
@@ -200,9 +202,10 @@ def _places(i: Instruction, memory: MemoryOp, program: Program, given: _Operands
     at = reference.addresses(program, given.values, given.specials, given.imms)
     lanes = [0] if program.domain is Domain.SCALAR else [n for n in range(LANES) if given.specials["exec"] >> n & 1]
     evaluator = reference.Evaluator(given.values, given.specials, given.imms, {})
-    base = 0 if i.definition.space is Space.LDS else layout.base_address(0)
+    base = 0 if i.definition.space in (Space.LDS, Space.SCRATCH) else layout.base_address(0)
     for lane in lanes:
-        offsets = tuple(int(a[lane]) for a in at)
+        own = lane * SCRATCH_BYTES if i.definition.space is Space.SCRATCH else 0
+        offsets = tuple(int(a[lane]) + own for a in at)
         limit, inside = None, True
         if memory.resource is not None:
             words = int(given.values[memory.resource])
@@ -221,7 +224,7 @@ def _places(i: Instruction, memory: MemoryOp, program: Program, given: _Operands
 
 def _access(i: Instruction, memory: MemoryOp, program: Program, given: _Operands, before: Machine, after: Machine) -> None:
     assert i.definition is not None
-    space = after.lds if i.definition.space is Space.LDS else after.buffer
+    space = {Space.LDS: after.lds, Space.SCRATCH: after.scratch.reshape(-1)}.get(i.definition.space, after.buffer)
     scalar = i.definition.family is Family.SMEM
     places = list(_places(i, memory, program, given))
     if memory.data and memory.atomic is None:

@@ -10,13 +10,13 @@ Owns the translation of every integer and leaf operation; float operations stand
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from llvmlite import ir
 
 from asmevo.backend.emulator import floats, layout
-from asmevo.backend.emulator.irkit import I1, I32, I64, PTR, Function, Value, const, splat
+from asmevo.backend.emulator.irkit import I1, I32, I64, PTR, Function, Value, const, mangled, splat
 from asmevo.diagnostics import fail
 from asmevo.ir.registers import EXEC, EXECZ, M0, MODE, SCC, VCC, VCCZ
 from asmevo.ir.semantics.expr import Expr, Op
@@ -54,10 +54,14 @@ class Emitter:
     memo: dict[int, Value] = field(default_factory=dict)
     keep: list[Expr] = field(default_factory=list)
     mode: Value = None
+    rounds: bool = False
+    """Whether float operations round as MODE says; else to nearest even, which is all that MODE can say."""
+    ignored_mode: int = 0
+    """Bits of MODE that are taken as 0."""
 
     def chunk(self, lanes: int, base: Value) -> Emitter:
         """An emitter for a chunk of lanes that shares the leaves."""
-        return Emitter(self.f, self.state, self.op, self.places, self.modifiers, lanes, base, self.leaves, mode=self.mode)
+        return replace(self, lanes=lanes, base=base, memo={}, keep=[])
 
     def kind(self, bits: int) -> Value:
         """The native type of a value of `bits` bits."""
@@ -82,7 +86,8 @@ class Emitter:
         seen: set[int] = set()
         stack = list(expressions)
         if self.mode is None:
-            self.mode = self.f.load(I32, self.f.at(self.state, layout.unit_offset(MODE)), 4)
+            mode = self.f.load(I32, self.f.at(self.state, layout.unit_offset(MODE)), 4)
+            self.mode = self.f.b.and_(mode, const(32, ~self.ignored_mode)) if self.ignored_mode else mode
         while stack:
             e = stack.pop()
             if id(e) in seen:
@@ -270,15 +275,6 @@ class Emitter:
 def special_kind(unit: int) -> str | None:
     """The place kind of a unit that is computed when it is read: vccz or execz."""
     return {VCCZ: "z", EXECZ: "x"}.get(unit)
-
-
-def mangled(kind: Value) -> str:
-    """The suffix LLVM gives an intrinsic overloaded on `kind`."""
-    if isinstance(kind, ir.VectorType):
-        return f"v{kind.count}{mangled(kind.element)}"
-    if isinstance(kind, ir.IntType):
-        return f"i{kind.width}"
-    return {ir.HalfType: "f16", ir.FloatType: "f32", ir.DoubleType: "f64"}[type(kind)]
 
 
 def _rounded(bits: int) -> int:

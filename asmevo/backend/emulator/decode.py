@@ -9,7 +9,6 @@ once for the process, so that a candidate that differs in a window costs only th
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,9 +16,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from asmevo.backend.emulator import layout
+from asmevo.backend.emulator import hwreg, layout
 from asmevo.backend.emulator.codegen import Place, special_kind
 from asmevo.backend.emulator.dispatch import control_symbol
+from asmevo.backend.emulator.floats import ROUNDED
 from asmevo.backend.emulator.form_key import form_key
 from asmevo.backend.emulator.handlers import Form, build_handler, expressions, nodes
 from asmevo.backend.emulator.indexing import CONTROLS, movable
@@ -51,7 +51,7 @@ from asmevo.ir.semantics import program_of, source_bits, unsupported_reason
 from asmevo.ir.semantics.expr import Domain, Op, Program
 from asmevo.ir.semantics.matrix import MatrixOperation, operation_of
 
-_SPACES = {Space.LDS: "lds", Space.BUFFER: "buffer", Space.SCALAR: "scalar"}
+_SPACES = {Space.LDS: "lds", Space.BUFFER: "buffer", Space.SCALAR: "scalar", Space.SCRATCH: "scratch"}
 _OPEN = (1 << 63) - 1
 _VECTOR = frozenset({IssueClass.VALU, IssueClass.TRANS, IssueClass.MATRIX, IssueClass.LDS, IssueClass.VMEM, IssueClass.FLAT})
 _READ_ANY = frozenset({"v_readlane_b32", "v_writelane_b32"})
@@ -137,7 +137,8 @@ def _prepare(kernel: Kernel, strict: bool) -> Prepared:
     for block in kernel.blocks:
         starts[block.label] = count
         count += len(block.instructions)
-    decoded = [decode(i, strict, kernel.target) for i in instructions]
+    rounds = _may_round(kernel)
+    decoded = [decode(i, strict, kernel.target, rounds) for i in instructions]
     pool: dict[int, int] = {}
     ops = np.zeros(count, OP)
     slots = np.zeros((count, layout.SLOTS), np.uint32)
@@ -183,38 +184,58 @@ def _rows(units: npt.NDArray[np.uint8]) -> tuple[int, int]:
 
 
 _decoded: dict[tuple[object, ...], Decoded] = {}
-_by_identity: dict[tuple[int, bool, str], tuple[Instruction, Decoded]] = {}
+_by_identity: dict[tuple[int, bool, str, bool], tuple[Instruction, Decoded]] = {}
 _CACHE_LIMIT = 1 << 18
 
 
-def decode(i: Instruction, strict: bool = True, target: str = "gfx942") -> Decoded:
-    """The decoded form of an instruction of a target, for strict or fast runs."""
-    known = _by_identity.get((id(i), strict, target))
+def decode(i: Instruction, strict: bool = True, target: str = "gfx942", rounds: bool = False) -> Decoded:
+    """The decoded form of an instruction of a target, for strict or fast runs.
+
+    `rounds`: MODE may ask for a rounding other than to nearest even, so float operations look.
+    """
+    known = _by_identity.get((id(i), strict, target, rounds))
     if known is not None and known[0] is i:
         return known[1]
     if len(_by_identity) >= _CACHE_LIMIT:
         _by_identity.clear()
         _decoded.clear()
-    key = (i.mnemonic, i.operands, i.modifiers, strict, target)
+    key = (i.mnemonic, i.operands, i.modifiers, strict, target, rounds)
     found = _decoded.get(key)
     if found is None:
-        found = _decoded[key] = _decode(i, strict, target)
-    _by_identity[id(i), strict, target] = (i, found)
+        found = _decoded[key] = _decode(i, strict, target, rounds)
+    _by_identity[id(i), strict, target, rounds] = (i, found)
     return found
+
+
+def _may_round(kernel: Kernel) -> bool:
+    """Whether MODE's rounding fields may ever hold something else than to nearest even."""
+    if kernel.descriptor is not None and kernel.descriptor.mode & layout.MODE_ROUND:
+        return True
+    return any(i.mnemonic.startswith("s_setreg") and _sets_rounding(i) for i in kernel.instructions())
+
+
+def _sets_rounding(i: Instruction) -> bool:
+    """Whether an s_setreg may write a rounding field with something else than 0."""
+    field = next((hwreg.field(o.text) for o in i.operands if isinstance(o, Symbolic)), None)
+    if field is None:
+        return True
+    number, low, size = field
+    given = next((o.value for o in i.operands if isinstance(o, Immediate)), (1 << size) - 1)
+    return number == hwreg.MODE_NUMBER and bool((given & (1 << size) - 1) << low & layout.MODE_ROUND)
 
 
 def _refusal(why: str) -> Decoded:
     return Decoded(native().symbol("asm_refuse"), (), (), (), b"", 0, 0, 0, None, False, why)
 
 
-def _decode(i: Instruction, strict: bool, target: str) -> Decoded:
+def _decode(i: Instruction, strict: bool, target: str, rounds: bool) -> Decoded:
     if i.definition is None:
         return _refusal(f"raw data or unknown instruction '{i.mnemonic}'")
     program = program_of(i, target)
     if program is None:
         return _refusal(f"no semantics for '{i.mnemonic}': {unsupported_reason(i.mnemonic)}")
     try:
-        decoded = _decode_program(i, program, strict)
+        decoded = _decode_program(i, program, strict, rounds)
         return replace(decoded, vector=i.definition.issue in _VECTOR, coherent=_is_coherent(i, program))
     except DiagnosticError as error:
         return _refusal(error.diagnostics[0].message)
@@ -228,7 +249,7 @@ def _is_coherent(i: Instruction, program: Program) -> bool:
     return program.memory.atomic is not None or any(m.name in _COHERENT_BITS and m.value for m in i.modifiers)
 
 
-def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
+def _decode_program(i: Instruction, program: Program, strict: bool, rounds: bool) -> Decoded:
     assert i.definition is not None
     definition = i.definition
     places: list[tuple[str, Place]] = []
@@ -262,8 +283,6 @@ def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
         modifiers = ("offset",) if program.memory is not None else MODIFIERS.get(str(program.intrinsic), ())
     if len(modifiers) > layout.IMMEDIATES:
         fail("E0507", f"'{i.mnemonic}' has more integer modifiers than a decoded operation holds")
-    if definition.space is Space.SCRATCH:
-        fail("E0507", f"the emulator gives waves no scratch memory, which '{i.mnemonic}' uses")
     space = _SPACES.get(definition.space, "global") if definition.space is not None else ""
     deferred = ""
     if program.memory is None and Counter.LGKMCNT in definition.counters:
@@ -272,14 +291,17 @@ def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
     if waits and any(isinstance(o, Register) and o.range.mask & _ALWAYS for o in i.operands):
         fail("E0507", f"the emulator does not load the special registers that '{i.mnemonic}' names")
     _check_widths(i, program, dict(places))
-    form = Form(program, tuple(places), modifiers, space, deferred)
+    # Atomics round to nearest even whatever MODE says.
+    directed = rounds and program.memory is None and any(e.op in ROUNDED for e in nodes(expressions(program)))
+    selected = _selected_sources(i) if strict else 0
+    form = Form(program, tuple(places), modifiers, space, deferred, bool(selected), directed)
     key = form_key(form, strict)
     name = f"h_{key[:32]}"
     build: Callable[..., None] = build_intrinsic if program.domain is Domain.INTRINSIC else build_handler
     address = native().function(name, lambda module, symbol: build(module, symbol, form, strict), key)
     immediates = tuple(_integer(i, modifier) for modifier in modifiers)
     masked = program.domain is Domain.LANE and any(w.enable is not None for w in program.writes)
-    checked, reads, writes = _units(i, keeps=masked)
+    checked, reads, writes = _units(i, keeps=masked, ignored=selected)
     marks = 0 if waits or masked or base_mnemonic(i.mnemonic) == "v_writelane_b32" else writes
     moved = movable(i, checked, reads)
     return Decoded(
@@ -298,6 +320,17 @@ def _decode_program(i: Instruction, program: Program, strict: bool) -> Decoded:
         moved.flags,
         program.memory is not None and program.memory.atomic is not None and definition.space is not Space.LDS,
     )
+
+
+def _selected_sources(i: Instruction) -> int:
+    """The units of the sources that v_cndmask_b32 chooses between, whose handler checks them lane by lane; 0 for all else.
+
+    A source from another lane (DPP) is checked as any other.
+    """
+    if base_mnemonic(i.mnemonic) != "v_cndmask_b32" or i.mnemonic.endswith("_dpp") or i.definition is None:
+        return 0
+    named = zip(i.definition.operands, i.operands, strict=True)
+    return sum({o.range.mask for spec, o in named if spec.name in ("src0", "src1") and isinstance(o, Register)}) & VECTOR_MASK
 
 
 def _check_widths(i: Instruction, program: Program, places: dict[str, Place]) -> None:
@@ -350,7 +383,9 @@ def _control(i: Instruction, slots: list[int], constants: list[int]) -> Decoded:
         elif i.mnemonic in CONTROLS and spec.name in ("gpr_idx", "simm16"):
             immediates = (source_bits(i, spec.name) & 15,)
         elif isinstance(operand, Symbolic) and symbol in ("asm_getreg", "asm_setreg"):
-            immediates = _mode_field(operand.text)
+            number, low, size = hwreg.field(operand.text) or fail("E0507", f"the emulator does not model {operand.text}")
+            hwreg.check(operand.text, number, writes=symbol == "asm_setreg")
+            immediates = (low, (1 << size) - 1, number)
     # VGPR indexing changes fields of M0 and leaves the rest, whatever it is.
     keeps = 1 << M0 if i.mnemonic in CONTROLS else 0
     checked, reads, writes = _units(i, ignored=keeps) if i.operands else (b"", 0, 0)
@@ -369,18 +404,6 @@ def _control(i: Instruction, slots: list[int], constants: list[int]) -> Decoded:
         None,
         serial=symbol == "asm_clock",
     )
-
-
-_HWREG = re.compile(r"hwreg\(\s*(?:HW_REG_)?(\w+)\s*(?:,\s*(\d+)\s*,\s*(\d+))?\s*\)", re.IGNORECASE)
-
-
-def _mode_field(text: str) -> tuple[int, int]:
-    """Lowest bit and mask of a field of MODE; other hardware registers are not modelled."""
-    found = _HWREG.fullmatch(text.strip())
-    if not found or found.group(1).upper() not in ("MODE", "1"):
-        fail("E0507", f"the emulator does not model {text}")
-    size = int(found.group(3) or 32)
-    return int(found.group(2) or 0), (1 << size) - 1
 
 
 def _units(i: Instruction, *, keeps: bool = False, ignored: int = 0) -> tuple[bytes, int, int]:

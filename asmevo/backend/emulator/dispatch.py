@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from asmevo.backend.emulator import layout
+from asmevo.backend.emulator import hwreg, layout
 from asmevo.backend.emulator.faulting import fault
 from asmevo.backend.emulator.indexing import CONTROLS, Typed, indexed_symbol
 from asmevo.backend.emulator.irkit import I32, I64, PTR, Function, const
@@ -62,27 +62,8 @@ def control_symbol(mnemonic: str, *, fence: bool) -> str | None:
     return "asm_nop" if mnemonic in _NOTHING else _SYMBOLS.get(mnemonic)
 
 
-def _build_mode_access(module: ir.Module) -> None:
-    """`asm_getreg` and `asm_setreg` of MODE: imm 0 is the field's lowest bit, imm 1 its mask; `asm_clock`."""
-    for name in ("asm_getreg", "asm_setreg"):
-        f = Function(module, name)
-        state, op = f.args
-        b = f.b
-        low, mask = (b.trunc(f.load(I64, f.at(op, layout.offset(OP, "imm") + 8 * n), 8), I32) for n in (0, 1))
-        slots = layout.offset(OP, "slot")
-        register = f.at(state, b.zext(f.load(I32, f.at(op, slots + (0 if name == "asm_getreg" else 4)), 4), I64))
-        mode = f.at(state, layout.unit_offset(MODE))
-        value = f.load(I32, mode, 4)
-        if name == "asm_getreg":
-            f.store(b.and_(b.lshr(value, low), mask), register, 4)
-        else:
-            field = b.shl(b.and_(f.load(I32, register, 4), mask), low)
-            changed = b.or_(b.and_(value, b.not_(b.shl(mask, low))), field)
-            rounds = b.icmp_unsigned("!=", b.and_(changed, const(32, layout.MODE_ROUND)), const(32, 0))
-            with f.when(rounds, likely=False):
-                f.ret(fault(f, state, "unsupported", const(32, 0), const(64, 0)))
-            f.store(changed, mode, 4)
-        f.ret(0)
+def _build_mode_and_clock(module: ir.Module) -> None:
+    """`asm_setvskip` and `asm_clock`."""
     f = Function(module, "asm_setvskip")
     state, op = f.args
     b = f.b
@@ -109,7 +90,8 @@ def _build_mode_access(module: ir.Module) -> None:
 
 def build_control(module: ir.Module) -> None:
     """All control operations but s_waitcnt."""
-    _build_mode_access(module)
+    hwreg.build_access(module)
+    _build_mode_and_clock(module)
     for mnemonic, (unit, taken) in BRANCHES.items():
         f = Function(module, f"asm_{mnemonic}")
         state, op = f.args

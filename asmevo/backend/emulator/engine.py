@@ -23,13 +23,24 @@ from asmevo.backend.emulator import faults, layout
 from asmevo.backend.emulator.decode import Prepared, prepare
 from asmevo.backend.emulator.faults import Access, Stop
 from asmevo.backend.emulator.native import native
-from asmevo.backend.emulator.setup import Memory, Plan, build_entry, build_group, build_memory, build_order, build_plan
+from asmevo.backend.emulator.setup import (
+    Memory,
+    Plan,
+    build_entry,
+    build_group,
+    build_memory,
+    build_order,
+    build_plan,
+    scratch_per_lane,
+)
 from asmevo.backend.launch import Dispatch, Fault, RunResult
 from asmevo.diagnostics import fail
 from asmevo.ir.kernel import Kernel
 
 MAX_INSTRUCTIONS = 200_000_000
 MAX_THREADS = 16
+MAX_SCRATCH_TOTAL = 1 << 28
+"""Bytes of scratch memory of all threads; as many threads run as have room in it."""
 _GROUPS_PER_THREAD = 16
 """With fewer work-groups than this for each thread, starting threads is not worth it."""
 _STOP = 1
@@ -89,8 +100,7 @@ def run(
     so many or none is found; faults after which nothing sensible can follow (unsupported, trap, budget) end it.
     `threads` defaults to what the machine has; the result never depends on it: when work-groups touch each other's bytes, or
     one faults, the run is made again with one thread. `observer` makes it one thread; where it stops the run, there is no
-    fault. DiagnosticError E0231 for a launch that cannot be set up, E0507 for a kernel whose rounding mode is not to nearest
-    even.
+    fault. DiagnosticError E0231 for a launch that cannot be set up.
     """
     if mode not in ("strict", "fast"):
         fail("E0201", f"unknown emulator mode '{mode}'", help="use strict or fast")
@@ -154,7 +164,9 @@ def _attempt(
     """One run from the start, by `threads` threads; the accesses of the byte at guest address `watch` are logged."""
     descriptor = prepared.kernel.descriptor
     lds_bytes = (descriptor.group_segment_bytes if descriptor else 0) + dispatch.dynamic_lds_bytes
-    memory = build_memory(dispatch, lds_bytes)
+    scratch = waves * layout.LANES * scratch_per_lane(prepared.kernel)
+    threads = min(threads, max(1, MAX_SCRATCH_TOTAL // max(1, scratch)))
+    memory = build_memory(dispatch, lds_bytes, scratch, threads)
     entry = build_entry(prepared, dispatch, memory)
     order = build_order(dispatch.grid, seed)
     shared = np.zeros(2, np.uint64)
@@ -162,7 +174,7 @@ def _attempt(
     maps = [memory.map, *(memory.map.copy() for _ in range(threads - 1))]
     plans: list[Plan] = []
     for n in range(threads):
-        group = build_group(prepared, memory, counts[n], waves, lds_bytes, strict, maps[n])
+        group = build_group(prepared, memory, counts[n], waves, lds_bytes, strict, maps[n], n)
         group.states["limit"] = limit
         group.states["watch"] = 0 if watch is None else watch + 1
         plans.append(build_plan(prepared, group, entry, order, shared))

@@ -15,6 +15,7 @@ from asmevo.backend.emulator.layout import FAULT_KINDS, QUEUE_SLOTS, REGION_PAD,
 from asmevo.backend.emulator.setup import Plan
 from asmevo.backend.launch import Dispatch, Fault
 from asmevo.ir.instruction import Instruction
+from asmevo.ir.isa.model import Space
 from asmevo.ir.registers import VGPR0, unit_name
 
 _OF_REGISTERS = frozenset({"pending-read", "pending-write", "uninitialised-register"})
@@ -81,7 +82,7 @@ def describe(stop: Stop, accesses: Sequence[Access] = ()) -> Fault:
     state, kind, unit = stop.state, stop.kind, int(stop.state["fault_unit"])
     instruction = _instruction(stop.prepared, stop.op)
     name = instruction.mnemonic if instruction else "execution"
-    where = _place(stop.dispatch, stop.address)
+    where = _scratch_place(stop, instruction) or _place(stop.dispatch, stop.address)
     cause: Instruction | None = None
     lane: int | None = int(state["fault_lane"])
     register = unit_name(unit) if kind in _OF_REGISTERS else None
@@ -124,6 +125,16 @@ def describe(stop: Stop, accesses: Sequence[Access] = ()) -> Fault:
         case _:
             message, lane = f"{name} raised a {kind}", None
     return _fault(stop, kind, message, lane, register, place, cause)
+
+
+def _scratch_place(stop: Stop, instruction: Instruction | None) -> str | None:
+    """The lane's own byte that an instruction of scratch memory was at; None for others."""
+    if instruction is None or instruction.definition is None or instruction.definition.space is not Space.SCRATCH:
+        return None
+    size, address = int(stop.state["scratch_size"]), stop.address
+    offset = (address - int(stop.state["scratch"])) % size if size and address >= layout.base_address(0) else address
+    beyond = f", beyond the {size} bytes of a lane and so" if stop.kind == "out-of-bounds" else ""
+    return f"scratch+0x{offset:x}{beyond}"
 
 
 def budget(stop: Stop, limit: int) -> Fault:
@@ -238,11 +249,7 @@ def _unsupported(stop: Stop, name: str) -> str:
         return (
             f"the run has more than {layout.SEGMENT_LIMIT} stretches between barriers and atomics: too many for the race check"
         )
-    if name.startswith("s_setreg"):
-        return f"{name} asks for a rounding other than to nearest even, which is not modelled"
-    if name.startswith("v_"):
-        return f"{name} is not modelled under VGPR indexing"
-    return f"{name} uses a buffer with swizzle or thread-id addressing"
+    return f"{name} is not modelled under VGPR indexing"
 
 
 def _is_lds(address: int) -> bool:

@@ -11,12 +11,14 @@ because what a host's instruction returns depends on operand order, which an opt
 from __future__ import annotations
 
 import struct
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from llvmlite import ir
 
-from asmevo.backend.emulator.irkit import I1, Value, const
+from asmevo.backend.emulator.irkit import I1, I32, Value, const, mangled
 from asmevo.diagnostics import fail
 from asmevo.ir.semantics.small_float import FP16_OVFL
 
@@ -37,6 +39,11 @@ class Format:
     def exponent_mask(self) -> int:
         """Infinity's bits."""
         return ((1 << (self.bits - 1)) - 1) & ~((1 << self.fraction) - 1)
+
+    @property
+    def bias(self) -> int:
+        """The exponent bias."""
+        return (self.exponent_mask >> self.fraction) >> 1
 
     @property
     def quiet(self) -> int:
@@ -69,6 +76,7 @@ class Conversions:
     def __init__(self, emitter: Emitter) -> None:
         self.m = emitter
         self.b = emitter.f.b
+        self.rounds = emitter.rounds
 
     def kind(self, name: str) -> Value:
         """The host type of a format."""
@@ -141,6 +149,84 @@ class Conversions:
         """A host float without its sign."""
         return self.m.call("llvm.fabs", [value])
 
+    # rounding
+
+    def direction(self, name: str) -> Value:
+        """MODE's rounding of a format: 0 to nearest even, 1 up, 2 down, 3 toward zero."""
+        return self.b.and_(self.b.lshr(self.m.mode, const(32, 2 if name in ("f16", "f64") else 0)), const(32, 3))
+
+    def directed(self, operation: str, name: str, a: list[Value]) -> Value:
+        """A host float operation whose result, of format f32 or f64, is rounded as MODE says."""
+        if not self.rounds:
+            plain = {"fadd": self.b.fadd, "fsub": self.b.fsub, "fmul": self.b.fmul}
+            if operation == "fptrunc":
+                return self.b.fptrunc(a[0], self.kind(name))
+            return plain[operation](*a) if operation in plain else self.m.call(f"llvm.{operation}", a)
+        f = self.m.f
+        target = self.kind(name)
+        kinds = [x.type for x in a]
+        overload = [target, *kinds] if operation == "fptrunc" else [target]
+        full = ".".join([f"llvm.experimental.constrained.{operation}", *(mangled(kind) for kind in overload)])
+        text = ir.MetaDataType()
+        function = f.intrinsic(full, target, *kinds, text, text)
+        words = [ir.MetaDataString(f.module, word) for word in ("round.dynamic", "fpexcept.ignore")]
+        with self.switched(name):
+            return self.b.call(function, [*a, *words])
+
+    @contextmanager
+    def switched(self, name: str) -> Generator[None, None, None]:
+        """Lets the host round as MODE says for a format, where it may say other than to nearest.
+
+        LLVM numbers directions as 0 toward zero, 1 to nearest, 2 up, 3 down.
+        """
+        if not self.rounds:
+            yield
+            return
+        switch = self.m.f.intrinsic("llvm.set.rounding", ir.VoidType(), I32)
+        self.b.call(switch, [self.b.and_(self.b.add(self.direction(name), const(32, 1)), const(32, 3))])
+        yield
+        self.b.call(switch, [const(32, 1)])
+
+    def narrow(self, value: Value, name: str) -> Value:
+        """Bits of a host f32 as f16 or bf16, rounded as MODE says; infinities and NaN as a conversion to nearest gives them."""
+        fmt, m, b = FORMATS[name], self.m, self.b
+        bits = self.ints(value, 32)
+        size = b.and_(bits, m.number(32, 0x7FFFFFFF))
+        negative = b.icmp_signed("<", bits, m.number(32, 0))
+        exponent = b.lshr(size, m.number(32, 23))
+        least = m.number(32, 128 - fmt.bias)
+        small = b.icmp_unsigned("<", exponent, least)
+        # A denormal f32 has no leading one and counts as of exponent 1.
+        lead = b.icmp_unsigned("!=", exponent, m.number(32, 0))
+        whole = b.or_(b.and_(size, m.number(32, 0x7FFFFF)), b.shl(b.zext(lead, m.kind(32)), m.number(32, 23)))
+        floor = b.select(lead, exponent, m.number(32, 1))
+        below = b.select(small, b.sub(least, floor), m.number(32, 0))
+        amount = m.call("llvm.umin", [b.add(below, m.number(32, 23 - fmt.fraction)), m.number(32, 25)])
+        kept = b.lshr(whole, amount)
+        rest = b.sub(whole, b.shl(kept, amount))
+        inexact = b.icmp_unsigned("!=", rest, m.number(32, 0))
+        half = b.shl(m.number(32, 1), b.sub(amount, m.number(32, 1)))
+        odd = b.trunc(kept, m.kind(1))
+        tie = b.and_(b.icmp_unsigned("==", rest, half), odd)
+        nearest = b.or_(b.icmp_unsigned(">", rest, half), tie)
+        way = self.direction(name)
+
+        def when(number: int) -> Value:
+            return m.spread(b.icmp_unsigned("==", way, const(32, number)))
+
+        away = b.or_(b.and_(when(1), b.not_(negative)), b.and_(when(2), negative))
+        up = b.select(when(0), nearest, b.and_(away, inexact))
+        field = b.select(small, m.number(32, 0), b.shl(b.sub(exponent, least), m.number(32, fmt.fraction)))
+        magnitude = b.add(b.add(field, kept), b.zext(up, m.kind(32)))
+        top = m.number(32, fmt.exponent_mask)
+        over = b.icmp_unsigned(">=", magnitude, top)
+        beyond = b.select(b.or_(when(0), away), top, b.sub(top, m.number(32, 1)))
+        magnitude = b.select(over, beyond, magnitude)
+        sign = b.select(negative, m.number(fmt.bits, fmt.sign), m.number(fmt.bits, 0))
+        result = b.or_(self.resize(magnitude, fmt.bits), sign)
+        special = b.icmp_unsigned(">=", size, m.number(32, 0x7F800000))
+        return b.select(special, self.nearest_f32(value, name), result)
+
     # conversions
 
     def narrow_odd(self, value: Value) -> Value:
@@ -165,14 +251,18 @@ class Conversions:
         return self.b.fpext(value, self.kind("f64"))
 
     def from_f64(self, value: Value, name: str) -> Value:
-        """Bits of `value` rounded once to the nearest, ties to even."""
+        """Bits of `value` rounded once."""
         if name == "f64":
             return self.ints(value, 64)
         if name == "f32":
-            return self.ints(self.b.fptrunc(value, self.kind("f32")), 32)
+            return self.ints(self.directed("fptrunc", "f32", [value]), 32)
         return self.from_f32(self.narrow_odd(value), name)
 
     def from_f32(self, value: Value, name: str) -> Value:
+        """Bits of a host float rounded once."""
+        return self.narrow(value, name) if self.rounds and name != "f32" else self.nearest_f32(value, name)
+
+    def nearest_f32(self, value: Value, name: str) -> Value:
         """Bits of a host float rounded once to the nearest, ties to even."""
         if name == "f16":
             return self.ints(self.b.fptrunc(value, self.kind("f16")), 16)
@@ -186,7 +276,7 @@ class Conversions:
         return self.b.trunc(self.b.lshr(chosen, self.m.number(32, 16)), self.m.kind(16))
 
     def convert(self, bits: Value, source: str, target: str) -> Value:
-        """Rounds to nearest even; NaN keeps its sign and upper payload, quieted."""
+        """Rounds once; NaN keeps its sign and upper payload, quieted."""
         a, z = FORMATS[source], FORMATS[target]
         if source == target:
             return self.quiet_nan(bits, [bits], a)
@@ -221,6 +311,7 @@ class Conversions:
     def toward_zero(self, bits: Value, source: str, target: str) -> Value:
         """Conversion that truncates; what does not fit becomes the largest finite value, infinity stays."""
         a, z = FORMATS[source], FORMATS[target]
+        self.rounds = False
         near = self.convert(bits, source, target)
         back = self.to_f64(near, target)
         value = self.to_f64(bits, source)
@@ -244,7 +335,7 @@ class Conversions:
         return self.b.trunc(self.b.fptosi(value, self.m.kind(64)), self.m.kind(width))
 
     def from_integer(self, value: Value, source: str, target: str) -> Value:
-        """The nearest float of an integer."""
+        """The float of an integer, rounded once."""
         width, signed = _INTEGERS[source]
         value = self.resize(value, width)
         if width == 64 and target == "f64":

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _ROUNDERS = {Op.FFLOOR: "llvm.floor", Op.FCEIL: "llvm.ceil", Op.FTRUNC: "llvm.trunc", Op.FRNDNE: "llvm.roundeven"}
 _LIBRARY = {Op.FSIN: "sin", Op.FCOS: "cos"}
+ROUNDED = frozenset({Op.FADD, Op.FMUL, Op.FFMA, Op.FRACT, Op.FLDEXP, Op.FCVT, Op.ITOF})
+"""Operations whose result may depend on MODE's rounding."""
 FLOAT_OPS = frozenset(op for op in Op if op.value.startswith("f") and op is not Op.FTOI) | {Op.FTOI, Op.ITOF, Op.NATIVE}
 
 
@@ -33,7 +35,7 @@ class _Floats(Conversions):
 
     def fma(self, a: list[Value], name: str) -> Value:
         if name in ("f32", "f64"):
-            return self.ints(self.m.call("llvm.fma", [self.real(x, name) for x in a]), FORMATS[name].bits)
+            return self.ints(self.directed("fma", name, [self.real(x, name) for x in a]), FORMATS[name].bits)
         # f32 holds the product of two f16 (22 significant bits, far from its limits), f64 that of two bf16. The sum, rounded
         # to odd, then has bits enough for the one rounding that counts.
         wide, bits = ("f32", 32) if name == "f16" else ("f64", 64)
@@ -48,8 +50,18 @@ class _Floats(Conversions):
         signs = self.b.xor(raw, self.ints(error, bits))
         step = self.b.select(self.b.icmp_signed("<", signs, self.m.number(bits, 0)), self.m.number(bits, -1), one)
         odd = self.b.select(self.b.and_(wrong, even), self.b.add(raw, step), raw)
+        if self.rounds:
+            odd = self._signed_zero(odd, bits, raw, [self.ints(v, bits) for v in (product, z)], name)
         exact = self.b.bitcast(odd, self.kind(wide))
         return self.from_f32(exact, name) if name == "f16" else self.from_f64(exact, name)
+
+    def _signed_zero(self, value: Value, bits: int, total: Value, terms: list[Value], name: str) -> Value:
+        """`value`, but an exact sum of 0 is -0 where MODE rounds down and a term is negative."""
+        b = self.b
+        sign = b.and_(b.or_(*terms), self.m.number(bits, 1 << (bits - 1)))
+        zero = b.icmp_unsigned("==", b.shl(total, self.m.number(bits, 1)), self.m.number(bits, 0))
+        down = self.m.spread(b.icmp_unsigned("==", self.direction(name), const(32, 2)))
+        return b.select(b.and_(zero, down), sign, value)
 
     def arithmetic(self, e: Expr, a: list[Value], name: str) -> Value:
         fmt = FORMATS[name]
@@ -57,12 +69,23 @@ class _Floats(Conversions):
         if e.op is Op.FFMA:
             result = self.fma(a, name)
         else:
-            wide = "f32" if name in ("f16", "bf16") else name
-            x, y = (self.widen(v, name) for v in a)
-            value = self.b.fadd(x, y) if e.op is Op.FADD else self.b.fmul(x, y)
-            result = self.from_f32(value, name) if wide == "f32" else self.ints(value, 64)
+            result = self._two(e.op, a, name)
         result = self.bounded(result, a, fmt)
         return self.flush(self.quiet_nan(result, a, fmt), fmt, output=True)
+
+    def _two(self, op: Op, a: list[Value], name: str) -> Value:
+        """A sum or product, rounded once."""
+        operation = "fadd" if op is Op.FADD else "fmul"
+        if name == "f64":
+            return self.ints(self.directed(operation, name, [self.real(v, name) for v in a]), 64)
+        x, y = (self.widen(v, name) for v in a)
+        if name == "f32":
+            return self.ints(self.directed(operation, name, [x, y]), 32)
+        if self.rounds and op is Op.FADD:
+            # f32 does not hold every sum of two f16, and the nearest f32 may lie on the wrong side.
+            one = {"f16": 0x3C00, "bf16": 0x3F80}[name]
+            return self.fma([a[0], self.m.number(16, one), a[1]], name)
+        return self.from_f32(self.b.fadd(x, y) if op is Op.FADD else self.b.fmul(x, y), name)
 
     def widen(self, bits: Value, name: str) -> Value:
         value = self.real(bits, name)
@@ -103,8 +126,11 @@ class _Floats(Conversions):
         fmt = FORMATS[name]
         x = self.flush(a[0], fmt, output=False)
         value = self.to_f64(x, name)
-        part = self.b.fsub(value, self.m.call("llvm.floor", [value]))
-        raw = self.from_f64(part, name)
+        floor = self.m.call("llvm.floor", [value])
+        # A narrower format's difference is exact as a double, or so near to 1 that the limit takes its place.
+        part = self.directed("fsub", name, [value, floor]) if name == "f64" else self.b.fsub(value, floor)
+        # A whole number leaves +0 in every direction.
+        raw = self.magnitude(self.from_f64(part, name), fmt)
         below_one = {"f16": 0x3BFF, "f32": 0x3F7FFFFF, "f64": 0x3FEFFFFFFFFFFFFF}[name]
         limit = self.m.number(fmt.bits, below_one)
         over = self.b.and_(
@@ -125,7 +151,8 @@ class _Floats(Conversions):
         return result
 
     def transcendental(self, e: Expr, a: list[Value], name: str) -> Value:
-        """Computed in double and rounded once; f32 flushes denormals whatever MODE says, except the seeds of f64."""
+        """Computed in double and rounded once, to nearest; f32 flushes denormals whatever MODE says, except the seeds of f64."""
+        self.rounds = False
         fmt = FORMATS[name]
         always = name == "f32"
         x = self.flush(a[0], fmt, output=False, always=always)
@@ -213,12 +240,13 @@ class _Floats(Conversions):
     def _ldexp(self, value: Value, amount: Value) -> Value:
         """The library's function for doubles, lane by lane: a factor of 2^n alone could round twice."""
         function = self.m.f.external("ldexp", ir.DoubleType(), ir.DoubleType(), ir.IntType(32))
-        if not self.m.lanes:
-            return self.b.call(function, [value, amount])
-        for n in range(self.m.lanes):
-            place = const(32, n)
-            one = self.b.call(function, [self.b.extract_element(value, place), self.b.extract_element(amount, place)])
-            value = self.b.insert_element(value, one, place)
+        with self.switched("f64"):
+            if not self.m.lanes:
+                return self.b.call(function, [value, amount])
+            for n in range(self.m.lanes):
+                place = const(32, n)
+                one = self.b.call(function, [self.b.extract_element(value, place), self.b.extract_element(amount, place)])
+                value = self.b.insert_element(value, one, place)
         return value
 
     def frexp(self, e: Expr, a: list[Value], name: str) -> Value:

@@ -22,6 +22,9 @@ def form_key(form: Form, strict: bool) -> str:
         form.space,
         form.deferred,
         str(strict),
+        str(form.selects),
+        str(form.rounds),
+        str(form.program.ignored_mode),
     ]
     numbers: dict[int, int] = {}
     lines: list[str] = []

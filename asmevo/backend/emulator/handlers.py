@@ -17,8 +17,8 @@ from llvmlite import ir
 
 from asmevo.backend.emulator import atomics, buffers, layout, scalar_memory
 from asmevo.backend.emulator.codegen import Emitter, Place
-from asmevo.backend.emulator.faulting import check
-from asmevo.backend.emulator.irkit import I16, I32, I64, Function, Value, const, splat
+from asmevo.backend.emulator.faulting import check, fault, refuse
+from asmevo.backend.emulator.irkit import I1, I16, I32, I64, Function, Value, const, splat
 from asmevo.backend.emulator.layout import ENTRY, LANES, STATE
 from asmevo.backend.emulator.memory_codegen import lane_mask, transfer
 from asmevo.backend.emulator.queue_codegen import fill_load, new_entry
@@ -39,9 +39,13 @@ class Form:
     places: tuple[tuple[str, Place], ...]
     modifiers: tuple[str, ...]
     space: str
-    """`lds`, `buffer`, `global`, `scalar`, or empty when memory is not touched."""
+    """`lds`, `buffer`, `global`, `scalar`, `scratch`, or empty when memory is not touched."""
     deferred: str = ""
     """The queue (`lds` or `smem`) that delivers results which no memory operation gives: permutes, the clock."""
+    selects: bool = False
+    """Whether a lane needs only that one of src0 and src1 which it takes."""
+    rounds: bool = False
+    """Whether MODE may ask for another rounding than to nearest even."""
 
 
 def expressions(program: Program) -> Iterator[Expr]:
@@ -73,7 +77,15 @@ def build_handler(module: ir.Module, name: str, form: Form, strict: bool) -> Non
     f = Function(module, name)
     state, op = f.args
     places = dict(form.places)
-    m = Emitter(f, state, op, places, {n: k for k, n in enumerate(form.modifiers)})
+    m = Emitter(
+        f,
+        state,
+        op,
+        places,
+        {n: k for k, n in enumerate(form.modifiers)},
+        rounds=form.rounds,
+        ignored_mode=form.program.ignored_mode,
+    )
     m.prepare(expressions(form.program))
     memory = form.program.memory
     if form.program.domain is Domain.SCALAR:
@@ -81,6 +93,8 @@ def build_handler(module: ir.Module, name: str, form: Form, strict: bool) -> Non
             scalar_memory.emit(m, memory, strict)
         _scalar_writes(m, form.program.writes)
     elif form.program.domain is Domain.LANE:
+        if strict and form.selects:
+            _check_selected(m, form.program.writes[0])
         if memory is not None:
             _vector_memory(m, memory, form.space, strict)
         if form.program.writes:
@@ -229,12 +243,53 @@ def addresses(m: Emitter, memory: MemoryOp) -> list[Value]:
     return arrays
 
 
+def _check_selected(m: Emitter, write: Write) -> None:
+    """A fault where a lane takes a source that is not valid there; the source it does not take may be anything."""
+    f, b = m.f, m.f.b
+    (condition,) = {e for e in nodes([write.value]) if e.op is Op.LANE_BIT}
+    chosen = m.emit(condition.args[0])
+    active = f.load(I64, f.at(m.state, layout.unit_offset(EXEC)), 4)
+    for name, taken in (("src0", b.not_(chosen)), ("src1", chosen)):
+        if m.places[name].kind != "v":
+            continue
+        unit = dest_unit(m, name)
+        lanes = b.and_(active, taken)
+        bad = b.and_(lanes, b.not_(f.load(I64, f.item(f.field(STATE, m.state, "valid"), unit, 8), 8)))
+        with f.when(b.icmp_unsigned("!=", bad, const(64, 0)), likely=False):
+            lane = b.call(f.intrinsic("llvm.cttz.i64", I64, I64, I1), [bad, const(1, 0)])
+            f.put(STATE, m.state, "fault_unit", unit)
+            pending = b.and_(bad, f.load(I64, f.item(f.field(STATE, m.state, "pending"), unit, 8), 8))
+            waits = b.icmp_unsigned("!=", pending, const(64, 0))
+            numbers = [const(32, layout.KIND[kind]) for kind in ("pending-read", "uninitialised-register")]
+            check(f, fault(f, m.state, b.select(waits, *numbers), lane, const(64, 0)))
+
+
+def _scratch_addresses(m: Emitter, offsets: Value, mask: Value, size: int) -> None:
+    """Replaces the active lanes' offsets in their own scratch memory by addresses; returns a fault when one leaves it.
+
+    Dwords must be aligned: what holds a lane's bytes apart goes by dwords. A forgiven access gets an address without memory.
+    """
+    f, b = m.f, m.f.b
+    base, limit = (f.get(STATE, m.state, name) for name in ("scratch", "scratch_size"))
+    with f.each_lane(mask) as lane:
+        at = f.item(offsets, lane, 8)
+        offset = f.load(I64, at, 8)
+        odd = b.and_(offset, const(64, min(size & -size, 4) - 1))
+        refuse(f, m.state, b.icmp_unsigned("!=", odd, const(64, 0)), "misaligned", lane, offset)
+        beyond = b.icmp_unsigned(">", b.add(offset, const(64, size)), limit)
+        refuse(f, m.state, beyond, "out-of-bounds", lane, offset)
+        address = b.add(base, b.add(b.mul(lane, limit), offset))
+        f.store(b.select(beyond, const(64, 0), address), at, 8)
+
+
 def _vector_memory(m: Emitter, memory: MemoryOp, space: str, strict: bool) -> None:
     f = m.f
     mask = f.load(I64, f.at(m.state, layout.unit_offset(EXEC)), 4)
     arrays = addresses(m, memory)
     queue = "lds" if space == "lds" else "vm"
     span = None
+    if space == "scratch":
+        _scratch_addresses(m, arrays[0], mask, memory.bytes)
     if memory.resource is not None:
         span = buffers.resolve_addresses(m, memory, arrays[0], mask, CHUNK)
         mask = span.mask

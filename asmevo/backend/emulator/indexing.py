@@ -30,7 +30,8 @@ MOST_UNITS = 64
 _BITS = {"src0": 1, "src1": 2, "src2": 4, "vdst": 8}
 """The enable bit of each operand."""
 _MODIFIERS = frozenset({"clamp", "mul", "div"})
-_FAMILIES = frozenset({Family.VOP1, Family.VOP2, Family.VOP3, Family.VOPC})
+_PACKED_MODIFIERS = _MODIFIERS | {"op_sel", "op_sel_hi", "neg_lo", "neg_hi"}
+_FAMILIES = frozenset({Family.VOP1, Family.VOP2, Family.VOP3, Family.VOP3P, Family.VOPC})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,8 @@ def movable(i: Instruction, checked: bytes, reads: int) -> Movable:
     """Adds index bits to an operation's u16 unit entries; a unit that several sources name gets an entry for each.
 
     The flags are NOT_INDEXED for what is no vector ALU operation or has no vector operand, and NOT_INDEXABLE for what is not
-    modelled under indexing: DPP, SDWA, packed and matrix operations, half registers, accumulation registers, and destinations
-    that are sources too, but for v_writelane_b32.
+    modelled under indexing: DPP, SDWA and matrix operations, half registers, accumulation registers, and destinations that are
+    sources too, but for v_writelane_b32.
     """
     assert i.definition is not None
     vectors = [
@@ -58,10 +59,11 @@ def movable(i: Instruction, checked: bytes, reads: int) -> Movable:
     if not vectors or not i.mnemonic.startswith("v_"):
         return Movable(layout.NOT_INDEXED, checked, reads)
     entries = [int(entry) for entry in np.frombuffer(checked, np.uint16)]
+    named = _PACKED_MODIFIERS if i.definition.family is Family.VOP3P else _MODIFIERS
     modelled = (
         i.definition.family in _FAMILIES
         and not i.mnemonic.endswith(("_dpp", "_sdwa"))
-        and all(modifier.name in _MODIFIERS for modifier in i.modifiers)
+        and all(modifier.name in named for modifier in i.modifiers)
         and all(place.unit < AGPR0 for _, _, place in vectors)
         and (all(spec.role is not Role.READ_WRITE for _, spec, _ in vectors) or i.mnemonic.startswith("v_writelane_b32"))
         and len(entries) <= MOST_UNITS // 2

@@ -166,6 +166,15 @@ def _type(record: np.dtype[np.void], name: str) -> Any:
     return ir.IntType(fields[name][0].itemsize * 8)
 
 
+def mangled(kind: Value) -> str:
+    """The suffix LLVM gives an intrinsic overloaded on `kind`."""
+    if isinstance(kind, ir.VectorType):
+        return f"v{kind.count}{mangled(kind.element)}"
+    if isinstance(kind, ir.IntType):
+        return f"i{kind.width}"
+    return {ir.HalfType: "f16", ir.FloatType: "f32", ir.DoubleType: "f64"}[type(kind)]
+
+
 def splat(f: Function, value: Value, lanes: int) -> Value:
     """A vector with `value` in every lane."""
     if isinstance(value, ir.Constant):

@@ -100,7 +100,7 @@ VSKIP_ENABLE = 1 << 28
 """MODE's bit that turns vector operations into nothing."""
 
 MODE_ROUND = 15
-"""MODE's rounding fields: 0 is to nearest even, for f32 and for f16 and f64; nothing else is modelled."""
+"""MODE's rounding fields: bits 1:0 for f32, 3:2 for f16 and f64. 0 is to nearest even, 1 up, 2 down, 3 toward zero."""
 
 NEED_ACTIVE, NEED_ALL, NEED_ANY, NEED_FIRST = 0, 1, 2, 3
 """Which lanes of a unit must be valid: those in EXEC, all, at least one, or the first in EXEC (lane 0 where EXEC is empty)."""
@@ -176,6 +176,10 @@ STATE = np.dtype(
         ("acquired", "u4"),
         ("barriers", "u4"),
         ("diverged", "u4"),
+        ("scratch", "u8"),
+        ("scratch_size", "u8"),
+        ("waves", "u4"),
+        ("hwregs", "u4", (32,)),
         ("vm_queue", ENTRY, (QUEUE_SLOTS,)),
         ("lds_queue", ENTRY, (QUEUE_SLOTS,)),
         ("smem_queue", ENTRY, (QUEUE_SLOTS,)),
@@ -186,7 +190,9 @@ STATE = np.dtype(
 constants follow the record, eight bytes each. `writers` and `readers` plus four times a host address give a global byte's
 shadow words (see race_runtime); `watch` is one more than an address whose accesses are logged, 0 for none; `sink` is where
 forgiven accesses outside every buffer go. For a race that an outstanding load has, `fault_unit` is one more than its operation.
-`barriers` counts the barriers passed, and `diverged` is 1 once the wave met others at another one."""
+`barriers` counts the barriers passed, and `diverged` is 1 once the wave met others at another one. `scratch` is the guest
+address of lane 0's scratch memory, `scratch_size` the bytes of each lane, which follow one another. `hwregs` are the hardware
+registers by number, `waves` those of the work-group."""
 
 SEGMENT = np.dtype([("group", "u4"), ("wave", "u4"), ("epoch", "u4"), ("released", "u4")], align=True)
 """A stretch of one wave's execution between barriers and releases: the number of its work-group in the run's order, and when
@@ -234,10 +240,13 @@ PLAN = np.dtype(
         ("agprs", "u4"),
         ("epoch", "u4"),
         ("groups", "u8"),
+        ("numbers", "u8"),
         ("seeds", "u8"),
         ("count", "u8"),
         ("next", "u8"),
         ("stop", "u8"),
+        ("scratch", "u8"),
+        ("scratch_bytes", "u8"),
         ("executed", "u8"),
         ("group", "u8"),
         ("wave", "u4"),
@@ -247,10 +256,11 @@ PLAN = np.dtype(
     align=True,
 )
 """What one thread needs to run work-groups: its waves' states; their scalar registers, valid units and v0 at entry; the scalar
-units of the work-group's ids; rows to clear; and the dispatch's work-groups, shape (count, 3) u32, with a u64 seed each. `next`
-points to the number of work-groups taken and `stop` to a word that ends the run, both shared by all threads. `executed`,
-`group` and `wave` tell where it stands. `expected` is how many barriers the first wave passed that had met others at another
-one, plus one. `race` points to the thread's RACE record."""
+units of the work-group's ids; rows to clear; and the dispatch's work-groups, shape (count, 3) u32, with a u32 number and a u64
+seed each. `next` points to the number of work-groups taken and `stop` to a word that ends the run, both shared by all threads.
+`executed`, `group` and `wave` tell where it stands. `expected` is how many barriers the first wave passed that had met others at
+another one, plus one. `race` points to the thread's RACE record. `scratch` is the host address of its waves' scratch memory,
+`scratch_bytes` in all."""
 NO_UNIT = 0xFFFF_FFFF
 EPOCH_LIMIT = IN_FLIGHT - 2
 

@@ -1,6 +1,7 @@
 """Native functions that move bytes between registers and the buffer table, with every access checked.
 
-Owns bounds, alignment, definedness and write permission of global memory. LDS is `lds_codegen`'s, order of completion
+Owns bounds, definedness and write permission of global memory. Any byte will do as an address: drivers of this family switch
+unaligned access on (LLVM AMDGPUUsage, unaligned-access-mode); atomics check theirs themselves. LDS is `lds_codegen`'s, order of completion
 `queue_codegen`'s, order between waves `race_codegen`'s.
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from asmevo.backend.emulator import layout, race_codegen
-from asmevo.backend.emulator.faulting import fault, refuse
+from asmevo.backend.emulator.faulting import fault
 from asmevo.backend.emulator.irkit import I1, I8, I32, I64, PTR, Function, Value, const, splat
 from asmevo.backend.emulator.layout import BUFFER, LANES, STATE
 
@@ -185,7 +186,6 @@ def _all_inside(
         fits = b.and_(fits, b.icmp_unsigned("!=", f.get(BUFFER, buffer, "writable"), const(64, 0)))
     limit = splat(f, b.sub(end, const(64, size)), _CHUNK)
     start = splat(f, base, _CHUNK)
-    align = min(size & -size, 4)
     bad = f.local(I64)
     gaps = f.local(I64)
     f.store(const(64, 0), bad, 8)
@@ -197,9 +197,6 @@ def _all_inside(
         address = f.load(kind, f.item(addresses, lane, 8), 8)
         at = b.sub(address, start)
         wrong = b.icmp_unsigned(">", at, limit)
-        if align > 1:
-            odd = b.and_(address, splat(f, const(64, align - 1), _CHUNK))
-            wrong = b.or_(wrong, b.icmp_unsigned("!=", odd, splat(f, const(64, 0), _CHUNK)))
         wrong = b.and_(wrong, lane_mask(f, mask, lane, _CHUNK))
         bits = b.zext(b.bitcast(wrong, ir.IntType(_CHUNK)), I64)
         f.store(b.or_(f.load(I64, bad, 8), bits), bad, 8)
@@ -212,13 +209,6 @@ def _all_inside(
     return inside, base, buffer, contiguous
 
 
-def _misaligned(f: Function, state: Value, address: Value, lane: Value, size: int) -> None:
-    align = min(size & -size, 4)
-    if align > 1:
-        odd = f.b.and_(address, const(64, align - 1))
-        refuse(f, state, f.b.icmp_unsigned("!=", odd, const(64, 0)), "misaligned", lane, address)
-
-
 def _careful(
     f: Function, state: Value, addresses: Value, mask: Value, rows: Value, size: int, strict: bool, write: bool
 ) -> None:
@@ -226,7 +216,6 @@ def _careful(
     flags = (STORES if write else 0) | (DEFINED if strict and not write else 0)
     with f.each_lane(mask) as lane:
         address = f.load(I64, f.item(addresses, lane, 8), 8)
-        _misaligned(f, state, address, lane, size)
         place = resolve(f, state, address, size, lane, flags)
         if strict:
             nowhere = f.b.icmp_unsigned("==", place, f.pointer(STATE, state, "sink"))

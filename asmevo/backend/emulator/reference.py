@@ -87,6 +87,7 @@ class Evaluator:
     modifiers: Mapping[str, int]
     old: Mapping[str, Value]
     memo: dict[Expr, Lanes] = field(default_factory=dict[Expr, Lanes])
+    ignored_mode: int = 0
 
     @property
     def exec_mask(self) -> int:
@@ -95,8 +96,8 @@ class Evaluator:
 
     @property
     def mode(self) -> int:
-        """MODE."""
-        return self.specials.get("mode", 0)
+        """MODE as float operations see it."""
+        return self.specials.get("mode", 0) & ~self.ignored_mode
 
     def active(self) -> Lanes:
         """EXEC's bits by lane."""
@@ -191,7 +192,7 @@ def evaluate(
     if program.domain not in (Domain.SCALAR, Domain.LANE):
         fail("E0508", f"the reference interpreter evaluates no {program.domain.value} program")
     before = old or {}
-    e = Evaluator(sources, specials or {}, imms or {}, before)
+    e = Evaluator(sources, specials or {}, imms or {}, before, ignored_mode=program.ignored_mode)
     results: dict[str, Value] = {}
     for write in program.writes:
         value = e.value(write.value)

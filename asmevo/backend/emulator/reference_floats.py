@@ -29,6 +29,10 @@ class Format:
     fraction: int
     denormal_bit: int
 
+    def direction(self, mode: int) -> int:
+        """MODE's rounding of the format: 0 to nearest even, 1 up, 2 down, 3 toward zero."""
+        return mode >> (self.denormal_bit - 4) & 3
+
     @property
     def infinity(self) -> int:
         """The bits of plus infinity."""
@@ -72,8 +76,12 @@ def exact(bits: int, f: Format) -> Fraction:
     return -value if bits & f.sign else value
 
 
-def rounded(value: Fraction, f: Format, *, negative_zero: bool = False, toward_zero: bool = False) -> int:
-    """The pattern nearest to `value`, ties to even; toward zero the largest finite one instead of infinity."""
+NEAREST, UP, DOWN, ZERO = range(4)
+"""MODE's numbers of directions."""
+
+
+def rounded(value: Fraction, f: Format, *, negative_zero: bool = False, direction: int = NEAREST) -> int:
+    """The pattern of `value`: to nearest, ties to even, or in a direction, where the largest finite one may stand for infinity."""
     sign = f.sign if value < 0 or (value == 0 and negative_zero) else 0
     value = abs(value)
     if value == 0:
@@ -84,9 +92,10 @@ def rounded(value: Fraction, f: Format, *, negative_zero: bool = False, toward_z
     least = 1 - f.bias
     quantum = max(exponent, least) - f.fraction
     scaled = value / Fraction(2) ** quantum
-    mantissa = int(scaled) if toward_zero else round(scaled)
+    away = direction == (DOWN if sign else UP)
+    mantissa = round(scaled) if direction == NEAREST else math.ceil(scaled) if away else math.floor(scaled)
     bits = ((quantum - (least - f.fraction)) << f.fraction) + mantissa
-    return sign | min(bits, f.infinity - 1 if toward_zero else f.infinity)
+    return sign | min(bits, f.infinity if away or direction == NEAREST else f.infinity - 1)
 
 
 def flushed(bits: int, f: Format, mode: int, *, output: bool = False) -> int:
@@ -115,27 +124,33 @@ def _negative(bits: int, f: Format) -> bool:
     return bool(bits & f.sign)
 
 
-def _add(args: list[int], f: Format) -> int:
+def _add(args: list[int], f: Format, direction: int) -> int:
     infinite = [a for a in args if is_infinite(a, f)]
     if infinite:
         return nan_of(args, f) if len({*infinite}) > 1 else infinite[0]
-    return rounded(sum((exact(a, f) for a in args), Fraction(0)), f, negative_zero=all(_negative(a, f) for a in args))
+    negative = _negative_zero([_negative(a, f) for a in args], direction)
+    return rounded(sum((exact(a, f) for a in args), Fraction(0)), f, negative_zero=negative, direction=direction)
+
+
+def _negative_zero(signs: list[bool], direction: int) -> bool:
+    """Whether a sum of terms with these signs that is exactly 0 is -0."""
+    return any(signs) if direction == DOWN else all(signs)
 
 
 def _product_sign(a: int, b: int, f: Format) -> int:
     return (a ^ b) & f.sign
 
 
-def _mul(args: list[int], f: Format) -> int:
+def _mul(args: list[int], f: Format, direction: int) -> int:
     a, b = args
     sign = _product_sign(a, b, f)
     if is_infinite(a, f) or is_infinite(b, f):
         zero = not a & ~f.sign or not b & ~f.sign
         return nan_of(args, f) if zero else sign | f.infinity
-    return rounded(exact(a, f) * exact(b, f), f, negative_zero=bool(sign))
+    return rounded(exact(a, f) * exact(b, f), f, negative_zero=bool(sign), direction=direction)
 
 
-def _fma(args: list[int], f: Format) -> int:
+def _fma(args: list[int], f: Format, direction: int) -> int:
     a, b, c = args
     sign = _product_sign(a, b, f)
     if is_infinite(a, f) or is_infinite(b, f):
@@ -144,10 +159,11 @@ def _fma(args: list[int], f: Format) -> int:
         return nan_of(args, f) if zero or opposed else sign | f.infinity
     if is_infinite(c, f):
         return c
-    return rounded(exact(a, f) * exact(b, f) + exact(c, f), f, negative_zero=bool(sign) and _negative(c, f))
+    negative = _negative_zero([bool(sign), _negative(c, f)], direction)
+    return rounded(exact(a, f) * exact(b, f) + exact(c, f), f, negative_zero=negative, direction=direction)
 
 
-_ARITHMETIC: dict[Op, Callable[[list[int], Format], int]] = {Op.FADD: _add, Op.FMUL: _mul, Op.FFMA: _fma}
+_ARITHMETIC: dict[Op, Callable[[list[int], Format, int], int]] = {Op.FADD: _add, Op.FMUL: _mul, Op.FFMA: _fma}
 
 
 def _order(bits: int, f: Format) -> int:
@@ -178,12 +194,12 @@ _ROUNDING: dict[Op, Callable[[Fraction], int]] = {
 }
 
 
-def _fract(bits: int, f: Format) -> int:
+def _fract(bits: int, f: Format, direction: int) -> int:
     if is_infinite(bits, f):
         return f.infinity | f.quiet
     value = exact(bits, f)
     below_one = (f.bias << f.fraction) - 1
-    return min(rounded(value - math.floor(value), f), below_one)
+    return min(rounded(value - math.floor(value), f, direction=direction), below_one)
 
 
 def _double(bits: int, f: Format) -> float:
@@ -246,7 +262,7 @@ def _frexp(op: Op, bits: int, f: Format) -> int:
     return rounded(value / Fraction(2) ** exponent, f) | bits & f.sign
 
 
-def convert(bits: int, a: Format, z: Format, *, toward_zero: bool = False) -> int:
+def convert(bits: int, a: Format, z: Format, direction: int = NEAREST) -> int:
     """A pattern of another format; a NaN keeps its sign and upper payload, quieted."""
     sign = z.sign if bits & a.sign else 0
     if is_nan(bits, a):
@@ -255,7 +271,7 @@ def convert(bits: int, a: Format, z: Format, *, toward_zero: bool = False) -> in
         return sign | z.infinity | z.quiet | (payload << shift if shift >= 0 else payload >> -shift)
     if is_infinite(bits, a):
         return sign | z.infinity
-    return rounded(exact(bits, a), z, negative_zero=bool(sign), toward_zero=toward_zero)
+    return rounded(exact(bits, a), z, negative_zero=bool(sign), direction=direction)
 
 
 def _to_integer(bits: int, f: Format, target: str) -> int:
@@ -268,25 +284,26 @@ def _to_integer(bits: int, f: Format, target: str) -> int:
     return max(low, min(high, math.trunc(exact(bits, f))))
 
 
-def _from_integer(value: int, source: str, f: Format) -> int:
+def _from_integer(value: int, source: str, f: Format, direction: int) -> int:
     width = INTEGER_BITS[source]
     if source[0] == "i" and value >> (width - 1):
         value -= 1 << width
-    return rounded(Fraction(value), f)
+    return rounded(Fraction(value), f, direction=direction)
 
 
 def _one(e: Expr, args: list[int], mode: int) -> int:
     if isinstance(e.attr, tuple):
         source, target = e.attr
         if e.op is Op.ITOF:
-            return bounded(_from_integer(args[0], source, FORMATS[target]), False, FORMATS[target], mode)
+            z = FORMATS[target]
+            return bounded(_from_integer(args[0], source, z, z.direction(mode)), False, z, mode)
         x = flushed(args[0], FORMATS[source], mode)
         if e.op is Op.FTOI:
             return _to_integer(x, FORMATS[source], target)
         if e.op is Op.FCVT_RTZ:
-            return convert(x, FORMATS[source], FORMATS[target], toward_zero=True)
+            return convert(x, FORMATS[source], FORMATS[target], ZERO)
         z = FORMATS[target]
-        value = bounded(convert(x, FORMATS[source], z), is_infinite(x, FORMATS[source]), z, mode)
+        value = bounded(convert(x, FORMATS[source], z, z.direction(mode)), is_infinite(x, FORMATS[source]), z, mode)
         return flushed(value, z, mode, output=True)
     f = FORMATS[str(e.attr)]
     if e.op in (Op.FRCP, Op.FRSQ, Op.FSQRT, Op.FEXP2, Op.FLOG2, Op.FSIN, Op.FCOS):
@@ -297,11 +314,11 @@ def _one(e: Expr, args: list[int], mode: int) -> int:
             return x | f.quiet if is_nan(x, f) else x
         amount = args[1] - (1 << 32) if args[1] >> 31 else args[1]
         scaled = exact(x, f) * Fraction(2) ** max(-5000, min(5000, amount))
-        value = bounded(rounded(scaled, f, negative_zero=_negative(x, f)), False, f, mode)
+        value = bounded(rounded(scaled, f, negative_zero=_negative(x, f), direction=f.direction(mode)), False, f, mode)
         return flushed(value, f, mode, output=True)
     values = [flushed(a, f, mode) for a in args]
     if e.op in _ARITHMETIC:
-        bits = nan_of(values, f) if any(is_nan(a, f) for a in values) else _ARITHMETIC[e.op](values, f)
+        bits = nan_of(values, f) if any(is_nan(a, f) for a in values) else _ARITHMETIC[e.op](values, f, f.direction(mode))
         bits = bounded(bits, any(is_infinite(a, f) for a in values), f, mode)
         return flushed(bits, f, mode, output=True)
     if e.op in (Op.FMIN, Op.FMAX):
@@ -317,7 +334,7 @@ def _single(e: Expr, x: int, f: Format, mode: int) -> int:
     if is_nan(x, f):
         return x | f.quiet
     if e.op is Op.FRACT:
-        return flushed(_fract(x, f), f, mode, output=True)
+        return flushed(_fract(x, f, f.direction(mode)), f, mode, output=True)
     if e.op is Op.FCANON:
         return flushed(x, f, mode, output=True)
     if e.op in _ROUNDING:

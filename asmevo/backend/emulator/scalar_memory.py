@@ -24,7 +24,8 @@ from asmevo.ir.semantics.expr import MemoryOp
 def emit(m: Emitter, memory: MemoryOp, strict: bool) -> None:
     """Loads `memory.bytes` into the destination, or stores the data operand; the two low address bits are ignored.
 
-    An atomic does both; with a descriptor it does nothing, and gives 0, where its last byte is out of range.
+    An atomic does both; with a descriptor it does nothing, and gives 0, where its last byte is out of range. A descriptor's
+    stride counts only for its size.
     """
     f, b = m.f, m.f.b
     address = m.emit(memory.addresses[0])
@@ -34,7 +35,9 @@ def emit(m: Emitter, memory: MemoryOp, strict: bool) -> None:
     if memory.resource is not None:
         at = m.slot(m.places[memory.resource].slot)
         low = f.load(I64, at, 4)
-        limit = b.zext(f.load(I32, f.at(at, 8), 4), I64)
+        records = b.zext(f.load(I32, f.at(at, 8), 4), I64)
+        stride = b.zext(b.and_(f.load(I32, f.at(at, 6), 2), const(32, 0x3FFF)), I64)
+        limit = b.mul(records, b.select(b.icmp_unsigned("==", stride, const(64, 0)), const(64, 1), stride))
         offset = b.and_(address, const(64, -4))
         base = b.and_(low, const(64, 0xFFFF_FFFF_FFFC))
         address = b.add(base, offset)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from asmevo.backend.emulator import layout
+from asmevo.backend.emulator import hwreg, layout
 from asmevo.backend.emulator.faulting import fault
 from asmevo.backend.emulator.irkit import I1, I8, I32, I64, PTR, Function, Value, const, splat
 from asmevo.backend.emulator.layout import LANES, PLAN, RACE, STATE
@@ -186,14 +186,22 @@ def _shuffle(f: Function, order: Value, count: Value, random: Value) -> None:
 def _enter(f: Function, plan: Value, group: Value, waves: Value, strict: bool) -> None:
     """Puts every wave at the kernel's entry.
 
-    LDS and the rows that the kernel names are cleared, so that what a group finds where it reads without having written does
-    not depend on the groups before it.
+    LDS, scratch memory and the rows that the kernel names are cleared, so that what a group finds where it reads without
+    having written does not depend on the groups before it.
     """
     b = f.b
     first = f.pointer(PLAN, plan, "states")
     lds_size = f.get(STATE, first, "lds_size")
     _clear(f, f.pointer(STATE, first, "lds"), lds_size)
     _clear(f, f.pointer(STATE, first, "lds_defined"), lds_size)
+    scratch, scratch_bytes = f.pointer(PLAN, plan, "scratch"), f.get(PLAN, plan, "scratch_bytes")
+    _clear(f, scratch, scratch_bytes)
+    _clear(f, f.at(scratch, f.get(STATE, first, "map_delta")), scratch_bytes)
+    if strict:
+        four = const(64, 2)
+        for name in ("writers", "readers"):
+            words = f.at(f.pointer(STATE, first, name), b.shl(f.get(PLAN, plan, "scratch"), four))
+            _clear(f, words, b.shl(scratch_bytes, four))
     if strict:
         _restart_epochs(f, plan, first, lds_size)
         race = f.pointer(PLAN, plan, "race")
@@ -202,6 +210,7 @@ def _enter(f: Function, plan: Value, group: Value, waves: Value, strict: bool) -
         f.put(RACE, race, "group", b.trunc(group, I32))
         f.put(PLAN, plan, "expected", 0)
     ids = f.item(f.pointer(PLAN, plan, "groups"), group, 12)
+    number = f.load(I32, f.item(f.pointer(PLAN, plan, "numbers"), group, 4), 4)
     with f.loop(waves) as wave:
         state = _state(f, plan, wave)
         scalar = f.field(STATE, state, "scalar")
@@ -229,6 +238,7 @@ def _enter(f: Function, plan: Value, group: Value, waves: Value, strict: bool) -
                 f.put(STATE, state, name, f.get(RACE, f.pointer(PLAN, plan, "race"), "next"))
             for name in ("segment", "plain", "acquired", "barriers", "diverged"):
                 f.put(STATE, state, name, 0)
+        hwreg.emit_placement(f, state, number, wave)
         f.put(STATE, state, "pc", f.get(PLAN, plan, "start"))
         f.put(STATE, state, "fault", 0)
         f.put(STATE, state, "fault_unit", 0)

@@ -14,20 +14,29 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from asmevo.backend.emulator import layout
+from asmevo.backend.emulator import hwreg, layout
 from asmevo.backend.emulator.decode import Prepared
 from asmevo.backend.emulator.indexing import CONTROLS
 from asmevo.backend.emulator.layout import BUFFER, LANES, STATE
 from asmevo.backend.launch import Dispatch
 from asmevo.diagnostics import fail
 from asmevo.ir.abi import KernelDescriptor
-from asmevo.ir.registers import AGPR0, EXEC, M0, MODE, SCC, UNIT_COUNT, VCC, VGPR0
+from asmevo.ir.kernel import Kernel
+from asmevo.ir.registers import AGPR0, EXEC, FLAT_SCRATCH, M0, MODE, SCC, UNIT_COUNT, VCC, VGPR0
 
 Words = npt.NDArray[np.uint32]
 _PAGE = 64
 _GUARD = 256
 """Bytes between buffers in the host arena, so that 64-byte reads of a byte map stay inside it."""
 MAX_LDS = 160 * 1024
+MAX_SCRATCH = 128 * 1024
+"""Bytes of scratch memory a lane may have."""
+_DYNAMIC_STACK = 16 * 1024
+"""Bytes a lane has at least where a kernel's stack grows as it runs, as the runtime gives it."""
+_SCRATCH_BY_SGPR = frozenset({"gfx90a"})
+"""Targets that tell a wave by an SGPR where its scratch memory begins."""
+_SCRATCH_FORMAT = 1 << 23 | 3 << 21 | 1 << 19
+"""The last word of the private segment's descriptor: add the lane's number, 64 lanes a row, elements of 4 bytes."""
 _DEFAULT_MODE = 0x3C0 | 0x30
 
 
@@ -35,7 +44,9 @@ _DEFAULT_MODE = 0x3C0 | 0x30
 class Memory:
     """The dispatch's buffers, then kernarg segment and dispatch packet, in one arena with a map byte for each byte.
 
-    The buffers that may be written lie together: `writable` is where the first begins and the last ends.
+    What may be written lies together: `writable` is where the first such buffer begins and all ends. Last comes scratch memory,
+    `scratch_bytes` for each thread's waves at `scratch_starts`. It has one guest address for all threads, `scratch`, and the last
+    row of `table`, of which every thread has its own.
     """
 
     arena: npt.NDArray[np.uint8]
@@ -46,6 +57,9 @@ class Memory:
     kernarg: int
     packet: int
     writable: tuple[int, int]
+    scratch: int = 0
+    scratch_bytes: int = 0
+    scratch_starts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +73,16 @@ class Group:
     """What the race check of global memory keeps, shape (1,) RACE."""
     segments: npt.NDArray[np.void]
     keep: tuple[object, ...]
+    scratch: int = 0
+    scratch_bytes: int = 0
+    """Host address and size of all its waves' scratch memory."""
 
 
-def build_memory(dispatch: Dispatch, lds_bytes: int) -> Memory:
+def build_memory(dispatch: Dispatch, lds_bytes: int, scratch_bytes: int = 0, threads: int = 1) -> Memory:
     """Copies the buffers and fills the kernarg segment, and buffers with links, with their addresses.
 
-    E0231 on a pointer slot that does not fit.
+    `scratch_bytes` is what the waves of one work-group have together; there is as much for each of `threads`. E0231 on a pointer
+    slot that does not fit.
     """
     count = len(dispatch.buffers)
     kernarg = bytearray(dispatch.kernarg)
@@ -86,8 +104,10 @@ def build_memory(dispatch: Dispatch, lds_bytes: int) -> Memory:
     for n in sorted(range(len(blocks)), key=lambda n: may_write[n]):
         starts[n] = total
         total += (len(blocks[n]) + _GUARD + _PAGE - 1) // _PAGE * _PAGE
+    scratch_starts = tuple(total + n * (scratch_bytes + _GUARD) for n in range(threads if scratch_bytes else 0))
+    total += len(scratch_starts) * (scratch_bytes + _GUARD)
     arena, shadow = np.zeros(total, np.uint8), np.zeros(total, np.uint8)
-    table = np.zeros(len(blocks), BUFFER)
+    table = np.zeros(len(blocks) + bool(scratch_bytes), BUFFER)
     for n, (block, start) in enumerate(zip(blocks, starts, strict=True)):
         arena[start : start + len(block)] = block
         defined = n >= count or dispatch.buffers[n].defined
@@ -98,6 +118,8 @@ def build_memory(dispatch: Dispatch, lds_bytes: int) -> Memory:
             fail("E0231", f"launch '{dispatch.name}': a link from byte {link.offset} of a buffer does not fit")
         at = starts[link.source] + link.offset
         arena[at : at + 8] = np.frombuffer(struct.pack("<Q", layout.base_address(link.target)), np.uint8)
+    if scratch_bytes:
+        table[-1] = (layout.base_address(count + 2), scratch_bytes, arena.ctypes.data + scratch_starts[0], True)
     return Memory(
         arena,
         shadow,
@@ -107,7 +129,21 @@ def build_memory(dispatch: Dispatch, lds_bytes: int) -> Memory:
         layout.base_address(count),
         layout.base_address(count + 1),
         (min((s for s, w in zip(starts, may_write, strict=True) if w), default=total), total),
+        layout.base_address(count + 2),
+        scratch_bytes,
+        scratch_starts,
     )
+
+
+def scratch_per_lane(kernel: Kernel) -> int:
+    """Bytes of scratch memory that each lane of a kernel has; E0231 for more than a lane may have."""
+    d = kernel.descriptor
+    if d is None:
+        return 0
+    size = max(d.private_segment_bytes, _DYNAMIC_STACK if d.properties >> 11 & 1 else 0)
+    if size > MAX_SCRATCH:
+        fail("E0231", f"kernel '{kernel.name}' asks for {size} bytes of scratch memory; a lane has at most {MAX_SCRATCH}")
+    return (size + 3) & ~3
 
 
 def build_group(
@@ -118,10 +154,11 @@ def build_group(
     lds_bytes: int,
     strict: bool,
     shadow: npt.NDArray[np.uint8] | None = None,
+    thread: int = 0,
 ) -> Group:
     """Allocates the waves' states with everything that stays the same for all work-groups of the dispatch.
 
-    `shadow` is the byte map to use, the memory's own if not given.
+    `shadow` is the byte map to use, the memory's own if not given; `thread` chooses the scratch memory.
     """
     if lds_bytes > MAX_LDS:
         fail("E0231", f"the launch needs {lds_bytes} bytes of LDS; a work-group has at most {MAX_LDS}")
@@ -140,8 +177,17 @@ def build_group(
     states["ops"] = prepared.ops.ctypes.data
     states["op_count"] = len(prepared.ops)
     states["counts"] = counts.ctypes.data
-    states["table"] = memory.table.ctypes.data
-    states["buffers"] = len(memory.table)
+    table = memory.table
+    scratch = 0
+    if memory.scratch_bytes:
+        scratch = memory.arena.ctypes.data + memory.scratch_starts[thread]
+        table = table.copy()
+        table["data"][-1] = scratch
+        per_lane = memory.scratch_bytes // (waves * LANES)
+        states["scratch"] = memory.scratch + np.arange(waves) * (per_lane * LANES)
+        states["scratch_size"] = per_lane
+    states["table"] = table.ctypes.data
+    states["buffers"] = len(table)
     states["map_delta"] = np.array(shadow.ctypes.data - memory.arena.ctypes.data, np.int64).view(np.uint64)
     states["lds"] = lds.ctypes.data
     states["lds_size"] = lds_bytes
@@ -163,8 +209,11 @@ def build_group(
     states["race"] = race.ctypes.data
     states["wave"] = np.arange(waves)
     d = prepared.kernel.descriptor
+    states["waves"] = waves
+    for number, value in hwreg.constants(d.vgpr_count if d else 0, d.sgpr_count if d else 0, lds_bytes).items():
+        states["hwregs"][:, number] = value
     states["vgprs"] = min(d.accum_offset, d.vgpr_count, AGPR0 - VGPR0) if d else AGPR0 - VGPR0
-    return Group(states, lds, defined, race, segments, (raw, writer, reader, words, sink))
+    return Group(states, lds, defined, race, segments, (raw, writer, reader, words, sink, table), scratch, memory.scratch_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,11 +236,10 @@ def build_entry(prepared: Prepared, dispatch: Dispatch, memory: Memory) -> Entry
     scalar = np.zeros(256, np.uint32)
     valid = np.zeros(UNIT_COUNT, np.uint64)
     valid[M0 + 1 : VGPR0] = ~np.uint64(0)
+    valid[FLAT_SCRATCH] = valid[FLAT_SCRATCH + 1] = ~np.uint64(0)
     valid[SCC] = 0
     valid[VCC] = valid[VCC + 1] = 0
     scalar[MODE] = d.mode if d else _DEFAULT_MODE
-    if scalar[MODE] & layout.MODE_ROUND:
-        fail("E0507", f"kernel '{kernel.name}' asks for a rounding mode; the emulator rounds to nearest even only")
     users = _user_sgprs(d, memory, dispatch)
     limit = d.user_sgpr_count if d else 2
     given = min(len(users), limit)
@@ -204,6 +252,8 @@ def build_entry(prepared: Prepared, dispatch: Dispatch, memory: Memory) -> Entry
         at += enabled
     if d and d.rsrc2 >> 10 & 1:
         at += 1
+    scratch_offset = at if d and d.rsrc2 & 1 and kernel.target in _SCRATCH_BY_SGPR else None
+    at += scratch_offset is not None
     valid[:given] = valid[limit:at] = ~np.uint64(0)
     x, y, z = dispatch.workgroup
     total = x * y * z
@@ -222,6 +272,8 @@ def build_entry(prepared: Prepared, dispatch: Dispatch, memory: Memory) -> Entry
     ids = (group_ids[0], group_ids[1], group_ids[2])
     valid[VGPR0] = ~np.uint64(0)
     scalars = np.tile(scalar, (waves, 1))
+    if scratch_offset is not None:
+        scalars[:, scratch_offset] = np.arange(waves) * (memory.scratch_bytes // waves)
     scalars[:, EXEC] = masks & np.uint64(0xFFFFFFFF)
     scalars[:, EXEC + 1] = masks >> np.uint64(32)
     return Entry(scalars, valid, ids, lanes.reshape(waves, LANES).astype(np.uint32), prepared.starts[root])
@@ -233,13 +285,14 @@ def _user_sgprs(d: KernelDescriptor | None, memory: Memory, dispatch: Dispatch) 
         return kernarg
     bits = d.properties
     values: list[int] = []
+    scratch = [memory.scratch & 0xFFFFFFFF, memory.scratch >> 32]
     for bit, words in (
-        (0, [0, 0, 0, 0]),
+        (0, [scratch[0], scratch[1] | 1 << 31, memory.scratch_bytes, _SCRATCH_FORMAT]),
         (1, [memory.packet & 0xFFFFFFFF, memory.packet >> 32]),
         (2, [0, 0]),
         (3, kernarg),
         (4, [0, 0]),
-        (5, [0, 0]),
+        (5, scratch),
         (6, [d.private_segment_bytes]),
     ):
         if bits >> bit & 1:
@@ -253,9 +306,10 @@ def _user_sgprs(d: KernelDescriptor | None, memory: Memory, dispatch: Dispatch) 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A dispatch's work-groups in the order they are taken: coordinates (n, 3) and a seed each, (n,)."""
+    """A dispatch's work-groups in the order they are taken: coordinates (n, 3), a number and a seed each, (n,)."""
 
     groups: Words
+    numbers: Words
     seeds: npt.NDArray[np.uint64]
 
 
@@ -266,7 +320,7 @@ def build_order(grid: tuple[int, int, int], seed: int) -> Order:
     keys = _mixed(number ^ _mixed(np.array([seed & (1 << 64) - 1], np.uint64)))
     order = np.argsort(keys, kind="stable")
     groups = np.stack([order % gx, order // gx % gy, order // (gx * gy)], 1).astype(np.uint32)
-    return Order(groups, _mixed(keys[order]) | np.uint64(1))
+    return Order(groups, order.astype(np.uint32), _mixed(keys[order]) | np.uint64(1))
 
 
 def _mixed(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
@@ -305,8 +359,11 @@ def build_plan(prepared: Prepared, group: Group, entry: Entry, order: Order, sha
     plan["epoch"] = 1
     plan["race"] = group.race.ctypes.data
     plan["groups"] = order.groups.ctypes.data
+    plan["numbers"] = order.numbers.ctypes.data
     plan["seeds"] = order.seeds.ctypes.data
     plan["count"] = len(order.seeds)
     plan["next"] = shared.ctypes.data
     plan["stop"] = shared.ctypes.data + 8
+    plan["scratch"] = group.scratch
+    plan["scratch_bytes"] = group.scratch_bytes
     return Plan(plan, group, order, (entry, shared))

@@ -166,3 +166,5 @@ class Program:
     intrinsic: str | None = None
     approximate: bool = False
     """True when the result's exact bits are not published (transcendentals); verdicts that rest on it say so."""
+    ignored_mode: int = 0
+    """Bits of MODE that its float operations take as 0, whatever they are."""

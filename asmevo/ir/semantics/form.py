@@ -15,7 +15,16 @@ from asmevo.ir.instruction import Immediate, Instruction, Modifier, ModifierValu
 from asmevo.ir.isa import base_mnemonic
 from asmevo.ir.isa.model import OpcodeDef, OperandSpec, Role
 from asmevo.ir.registers import VGPR0
+from asmevo.ir.symbols import NAMED_SOURCES
 
+SHARED_APERTURE, PRIVATE_APERTURE = 1 << 48, 2 << 48
+"""Where generic addresses of LDS and of scratch memory begin, 4 GiB each; as the Linux driver places them on this family."""
+_APERTURES = {
+    NAMED_SOURCES["src_shared_base"]: SHARED_APERTURE,
+    NAMED_SOURCES["src_shared_limit"]: SHARED_APERTURE | 0xFFFFFFFF,
+    NAMED_SOURCES["src_private_base"]: PRIVATE_APERTURE,
+    NAMED_SOURCES["src_private_limit"]: PRIVATE_APERTURE | 0xFFFFFFFF,
+}
 _LEAVES = frozenset({"offset", "offset0", "offset1"})
 _NO_MEANING = frozenset({"sc0", "sc1", "nt", "glc", "slc", "scc"})
 _SWIZZLE_MODES = 0xC000
@@ -168,6 +177,9 @@ def source_bits(i: Instruction, operand_name: str) -> int:
             if spec.name == operand_name:
                 operand, bits = candidate, spec.bits
     if isinstance(operand, Symbolic) and operand.value is not None:
+        if operand.text.startswith("src_"):
+            # An aperture has its bits in the upper half and reads as 0 by 32 bits.
+            return _APERTURES.get(operand.value, operand.value) & (1 << bits) - 1
         return operand.value & 0xFFFFFFFF
     if not isinstance(operand, Immediate):
         fail("E0310", f"operand '{operand_name}' of '{i.mnemonic}' is not a constant", i.span)

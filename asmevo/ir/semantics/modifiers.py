@@ -197,12 +197,15 @@ def _insert(form: Form, part: Expr, low: int, target: str) -> Expr:
     return b.extend(result, 32, signed=unused == "UNUSED_SEXT")
 
 
-def lane_program(form: Form, value: Expr, *extra: Write, target: str = "vdst", approximate: bool = False) -> Program:
+def lane_program(
+    form: Form, value: Expr, *extra: Write, target: str = "vdst", approximate: bool = False, ignored_mode: int = 0
+) -> Program:
     """The program of a vector instruction with one vector result."""
     enable = write_enable(form)
     if enable is not None and extra:
         raise UnsupportedFormError("DPP with a second result")
-    return Program(Domain.LANE, (Write(target, place(form, value, target), enable), *extra), approximate=approximate)
+    writes = (Write(target, place(form, value, target), enable), *extra)
+    return Program(Domain.LANE, writes, approximate=approximate, ignored_mode=ignored_mode)
 
 
 def float_program(form: Form, fmt: str, value: Expr, *, approximate: bool = False) -> Program:

@@ -143,6 +143,10 @@ def _mixed(form: Form) -> Program:
     return lane_program(form, b.concat(half, b.extract(before, 0, 16)))
 
 
+_DOT_IGNORES = 0x3F
+"""MODE's rounding and its f32 denormals: float dot products round to nearest and flush."""
+
+
 def _dot_accumulator(form: Form) -> Expr:
     return b.src("src2", 32) if form.has("src2") else b.old("vdst", 32)
 
@@ -158,7 +162,7 @@ def _dot(form: Form) -> Program | None:
         for k in range(number):
             pair = [b.fcvt(kind, "f32", b.extract(raw(form, name), 16 * k, 16)) for name in ("src0", "src1")]
             value = b.ffma("f32", pair[0], pair[1], value)
-        return lane_program(form, scale_and_clamp(form, "f32", value), approximate=True)
+        return lane_program(form, scale_and_clamp(form, "f32", value), approximate=True, ignored_mode=_DOT_IGNORES)
     signed = kind[0] == "i"
     width = 32 // number
     total = b.extend(_dot_accumulator(form), 36, signed=signed)

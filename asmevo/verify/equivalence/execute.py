@@ -198,7 +198,7 @@ class Executor:
         if isinstance(operand, Immediate):
             return self._n.const(step.bits, self._programs.constant(i, str(step.attr)))
         if isinstance(operand, Symbolic) and operand.value is not None:
-            return self._n.const(step.bits, operand.value)
+            return self._n.const(step.bits, self._programs.constant(i, str(step.attr)))
         raise UnmodelledError(f"{i.mnemonic}: operand {step.attr} has no value")
 
     def leaf_special(self, i: Instruction, step: Step, values: list[Term], context: Term | None) -> Term:

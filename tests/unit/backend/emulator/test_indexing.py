@@ -182,7 +182,7 @@ s_set_gpr_idx_off
         "v_mov_b32_dpp v2, v0 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf",
         "v_fmac_f32_e32 v0, v0, v0",
         "v_accvgpr_write_b32 a0, v0",
-        "v_pk_add_f16 v2, v0, v0",
+        "v_pk_fmac_f16 v0, v0, v0",
     ],
 )
 @pytest.mark.parametrize("mode", ["strict", "fast"])
@@ -203,3 +203,25 @@ def test_the_rest_of_m0_stays_unwritten():
         "uninitialised-register"
     ]
     assert faults("s_mov_b32 m0, 0\ns_set_gpr_idx_on 1, gpr_idx(SRC0)\ns_set_gpr_idx_off\ns_mov_b32 s6, m0") == ()
+
+
+def test_packed_operations_move_their_pairs() -> None:
+    text = (
+        POINTERS
+        + """
+v_cvt_f32_u32_e32 v2, v0
+v_mov_b32_e32 v3, 2.0
+v_mov_b32_e32 v4, 0.5
+v_mov_b32_e32 v5, 4.0
+s_mov_b32 s9, 2
+s_set_gpr_idx_on s9, gpr_idx(SRC0,DST)
+v_pk_mul_f32 v[6:7], v[2:3], v[2:3] op_sel_hi:[1,0]
+s_set_gpr_idx_off
+v_lshlrev_b32_e32 v1, 3, v0
+global_store_dwordx2 v1, v[8:9], s[6:7]
+"""
+    )
+    made = run(kernel(text), dispatch(words("in", [0]), output("out", 128)))
+    assert made.faults == ()
+    lanes = np.arange(64, dtype=np.float32)
+    assert (made.buffers[1].view(np.float32).reshape(64, 2) == np.stack([lanes * 0.5, lanes * 4], 1)).all()
