@@ -10,7 +10,7 @@ import pytest
 from asmevo.backend.emulator import run
 from asmevo.ir.abi import KernelDescriptor
 
-from .small_kernels import dispatch, kernel, output
+from .small_kernels import POINTERS, dispatch, kernel, output, words
 
 STORE = """
 s_load_dwordx2 s[4:5], s[0:1], 0x0
