@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from asmevo.backend.emulator import run
-from asmevo.diagnostics import DiagnosticError
-from asmevo.frontend.codeobject import load_file
-from asmevo.frontend.recover import recover
-from asmevo.verify.launches import load_launches
-from support import EXAMPLES
 
 from .small_kernels import POINTERS, dispatch, kernel, output, words
 
@@ -96,8 +89,48 @@ def test_an_address_outside_every_buffer_names_buffer_and_lane():
     assert "in+0xf0" in fault.message
 
 
-def test_a_misaligned_address():
-    assert kinds(POINTERS + "global_load_dword v2, v1, s[4:5] offset:2") == ["misaligned"]
+def test_a_misaligned_atomic():
+    assert kinds(POINTERS + "global_atomic_add v1, v0, s[6:7] offset:2") == ["misaligned"]
+
+
+def test_loads_and_stores_of_global_memory_may_begin_at_any_byte():
+    text = """
+v_lshlrev_b32_e32 v3, 3, v0
+global_load_dwordx2 v[4:5], v1, s[4:5] offset:1
+s_waitcnt vmcnt(0)
+global_store_dword v3, v4, s[6:7] offset:2
+"""
+    launch = dispatch(words("in", np.arange(66)), output("out", 130))
+    made = run(kernel(POINTERS + text), launch)
+    assert made.faults == ()
+    expected = np.arange(64, dtype=np.uint32) >> 8 | np.arange(1, 65, dtype=np.uint32) << 24
+    assert (made.buffers[1][2:514].reshape(64, 8)[:, :4].copy().view(np.uint32)[:, 0] == expected).all()
+
+
+SELECT = """
+v_cmp_gt_u32_e32 vcc, 32, v0
+s_mov_b64 s[8:9], exec
+s_and_b64 exec, exec, vcc
+v_mov_b32_e32 v3, 7
+s_mov_b64 exec, s[8:9]
+v_cndmask_b32_e32 v4, {sources}, vcc
+global_store_dword v1, v4, s[6:7]
+"""
+
+
+def test_a_selection_needs_only_what_each_lane_takes():
+    launch = dispatch(words("in", np.arange(64)), output("out", 64))
+    made = run(kernel(POINTERS + SELECT.format(sources="v0, v3")), launch)
+    assert made.faults == ()
+    assert made.buffers[1].view(np.uint32).tolist() == [7] * 32 + list(range(32, 64))
+    (fault,) = run(kernel(POINTERS + SELECT.format(sources="v3, v0")), launch).faults
+    assert (fault.kind, fault.lane) == ("uninitialised-register", 32)
+    assert "v_cndmask_b32_e32 reads v3" in fault.message
+
+
+def test_a_selection_of_what_was_not_waited_for():
+    text = "global_load_dword v2, v1, s[4:5]\nv_cmp_gt_u32_e32 vcc, 32, v0\nv_cndmask_b32_e32 v3, v0, v2, vcc"
+    assert kinds(POINTERS + text) == ["pending-read"]
 
 
 def test_a_store_to_an_input():
@@ -204,24 +237,3 @@ def test_fast_mode_still_checks_bounds():
     assert kinds(COPY.format(wait="s_nop 0"), mode="fast") == []
     small = dispatch(words("in", np.arange(60)), output("out", 64))
     assert kinds(COPY.format(wait="s_nop 0"), small, mode="fast") == ["out-of-bounds"]
-
-
-def test_a_rounding_mode_that_is_not_modelled_is_refused_by_name():
-    text = "s_setreg_imm32_b32 hwreg(HW_REG_MODE, {low}, {size}), {value}"
-    (fault,) = run(kernel(text.format(low=0, size=2, value=3)), launch()).faults
-    assert fault.kind == "unsupported"
-    assert "rounding" in fault.message
-    assert kinds(text.format(low=2, size=2, value=1)) == ["unsupported"]
-    assert kinds(text.format(low=0, size=4, value=0)) == []
-    assert kinds(text.format(low=4, size=4, value=15)) == []
-
-
-def test_a_descriptor_that_asks_for_a_rounding_mode_is_refused():
-    code = recover(load_file(EXAMPLES / "kernels" / "softmax.co"))
-    (what, *_) = load_launches(EXAMPLES / "launches" / "softmax.toml", code)
-    descriptor = code.descriptor
-    assert descriptor is not None
-    for bit in range(4):
-        other = replace(code, descriptor=replace(descriptor, rsrc1=descriptor.rsrc1 | 1 << 12 + bit))
-        with pytest.raises(DiagnosticError, match="rounding"):
-            run(other, what)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from asmevo.backend.emulator import run
+from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.parser import parse_line
+from asmevo.frontend.recover import recover
+from asmevo.verify.launches import load_launches
 from machines import Step, differences, random_machine
 from reference_step import run_reference
+from support import EXAMPLES
 
 from .small_kernels import POINTERS, dispatch, kernel, output, words
 
@@ -108,3 +114,18 @@ global_store_dword v1, v3, s[6:7]
     made = run(kernel(text), dispatch(words("in", values.view(np.uint32)), output("out", 64)))
     assert made.faults == ()
     assert made.buffers[1].view(np.uint32).tolist() == [0, 1] * 32
+
+
+def test_a_kernel_may_begin_with_a_direction() -> None:
+    code = recover(load_file(EXAMPLES / "kernels" / "softmax.co"))
+    (what, *_) = load_launches(EXAMPLES / "launches" / "softmax.toml", code)
+    descriptor = code.descriptor
+    assert descriptor is not None
+    usual = run(code, what)
+    (place,) = [n for n, buffer in enumerate(what.buffers) if buffer.writable]
+    for bit in (12, 13):
+        made = run(replace(code, descriptor=replace(descriptor, rsrc1=descriptor.rsrc1 | 1 << bit)), what)
+        assert made.faults == ()
+        values, others = (result.buffers[place].view(np.float32) for result in (usual, made))
+        assert np.allclose(values, others, 1e-5)
+        assert (values != others).any()

@@ -79,7 +79,7 @@ global_store_dwordx4 v8, v[9:12], s[6:7]
 @pytest.mark.parametrize(
     ("line", "size", "kind", "words_"),
     [
-        ("scratch_store_dword off, v0, off offset:62", 64, "out-of-bounds", "scratch+0x3e, beyond the 64 bytes of a lane"),
+        ("scratch_store_dwordx2 off, v[0:1], off offset:60", 64, "out-of-bounds", "scratch+0x3c, beyond the 64 bytes of a lane"),
         ("scratch_load_dword v2, off, off offset:4", 64, "uninitialised-memory", "scratch+0x4, which was never written"),
         ("scratch_store_dword off, v0, off", 0, "out-of-bounds", "scratch+0x0, beyond the 0 bytes of a lane"),
         ("scratch_store_dword off, v0, off offset:2", 64, "misaligned", "scratch+0x2, which is misaligned"),
@@ -109,8 +109,7 @@ scratch_store_dword off, v0, off
 
 
 def test_waves_and_threads_have_their_own() -> None:
-    text = (
-        """
+    text = """
 s_load_dwordx4 s[4:7], s[0:1], 0x0
 s_lshl_b32 s8, s2, 8
 v_or_b32_e32 v2, s8, v0
@@ -122,7 +121,6 @@ scratch_load_dword v3, off, off
 s_waitcnt vmcnt(0)
 global_store_dword v1, v3, s[6:7]
 """
-    )
     launch = dispatch(words("in", DATA), output("out", 256 * 8), items=256, groups=8)
     for threads in (1, 2):
         made = run(with_scratch(text), launch, threads=threads)
