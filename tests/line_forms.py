@@ -14,6 +14,7 @@ from asmevo.ir.isa.model import Access, Family, Flag, OpcodeDef, OperandSpec, Ro
 
 _VECTOR = frozenset({Family.VOP1, Family.VOP2, Family.VOP3, Family.VOP3P, Family.VOPC, Family.MATRIX})
 _SCALAR_NAMES = frozenset({"sdst", "ssrc0", "ssrc1", "sdata", "sbase", "srsrc", "soffset", "saddr"})
+_SCALAR = frozenset({Family.SOP1, Family.SOP2, Family.SOPK, Family.SOPC, Family.SOPP, Family.SMEM})
 _E64 = frozenset({Family.VOP1, Family.VOP2, Family.VOPC})
 _BYTES = ("src0_sel:BYTE_1 src1_sel:WORD_1", "src0_sel:WORD_1 src1_sel:BYTE_3", "src0_sel:DWORD src1_sel:BYTE_0")
 _PLACES = (
@@ -65,7 +66,7 @@ class _Registers:
 
 def _kind(definition: OpcodeDef, spec: OperandSpec) -> str:
     if definition.family not in _VECTOR:
-        return "s" if spec.name in _SCALAR_NAMES or (definition.family.value.startswith("s") and spec.name != "vaddr") else "v"
+        return "s" if spec.name in _SCALAR_NAMES or (definition.family in _SCALAR and spec.name != "vaddr") else "v"
     if spec.name == "sdst":
         return "s"
     mask = spec.name == "src2" and spec.bits == 64 and ("cndmask" in definition.mnemonic or "_co_" in definition.mnemonic)

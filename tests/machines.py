@@ -175,7 +175,7 @@ class Machine:
                 self.scalar[unit + n] = int(value) >> (32 * n) & 0xFFFFFFFF
 
 
-def _patterns(rng: np.random.Generator, pairs: int, width: int) -> np.ndarray:
+def patterns(rng: np.random.Generator, pairs: int, width: int) -> np.ndarray:
     """Register contents of shape (2 * pairs, width) that are corner or ordinary values of every format."""
     shape = (pairs, width)
     sign = rng.integers(0, 2, shape, np.uint64)
@@ -213,12 +213,12 @@ def _patterns(rng: np.random.Generator, pairs: int, width: int) -> np.ndarray:
 def random_machine(seed: int, mode: int = 0x3F0, exec_mask: int = ALL) -> Machine:
     """A state whose registers hold corner values and random ones of every format."""
     rng = np.random.default_rng(seed)
-    scalar = _patterns(rng, 128, 4)[:, seed % 4].copy()
+    scalar = patterns(rng, 128, 4)[:, seed % 4].copy()
     scalar[MODE], scalar[SCC] = mode, seed & 1
     scalar[EXEC], scalar[EXEC + 1] = exec_mask & 0xFFFFFFFF, exec_mask >> 32
-    vector = _patterns(rng, 256, LANES)
-    memory = [_patterns(rng, size // 8, 1).view(np.uint8).reshape(-1) for size in (BUFFER_BYTES, LDS_BYTES)]
-    scratch = _patterns(rng, LANES * SCRATCH_BYTES // 8, 1).view(np.uint8).reshape(LANES, SCRATCH_BYTES)
+    vector = patterns(rng, 256, LANES)
+    memory = [patterns(rng, size // 8, 1).view(np.uint8).reshape(-1) for size in (BUFFER_BYTES, LDS_BYTES)]
+    scratch = patterns(rng, LANES * SCRATCH_BYTES // 8, 1).view(np.uint8).reshape(LANES, SCRATCH_BYTES)
     return Machine(scalar, vector, *memory, scratch)
 
 

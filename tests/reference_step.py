@@ -20,7 +20,7 @@ from asmevo.ir.semantics.expr import Domain, Expr, Extend, MemoryOp, Op, Program
 from asmevo.ir.semantics.matrix import operation_of
 from machines import LANES, SCRATCH_BYTES, Machine
 
-_SPECIALS = {"scc": (SCC, 1), "vcc": (VCC, 64), "exec": (EXEC, 64), "m0": (M0, 32), "mode": (MODE, 32)}
+SPECIALS = {"scc": (SCC, 1), "vcc": (VCC, 64), "exec": (EXEC, 64), "m0": (M0, 32), "mode": (MODE, 32)}
 
 
 @dataclass
@@ -42,7 +42,7 @@ def _operands(i: Instruction, machine: Machine) -> _Operands:
             found.where[spec.name] = (operand.range.unit, operand.range.count)
         elif isinstance(operand, Immediate) or (isinstance(operand, Symbolic) and operand.value is not None):
             found.values[spec.name] = source_bits(i, spec.name)
-    for name, (unit, bits) in _SPECIALS.items():
+    for name, (unit, bits) in SPECIALS.items():
         found.specials[name] = machine.pair(unit) if bits == 64 else int(machine.scalar[unit])
     return found
 
@@ -59,7 +59,7 @@ def run_reference(i: Instruction, machine: Machine, target: str = "gfx942") -> M
     results = reference.evaluate(program, given.values, given.specials, given.imms, given.values | given.specials)
     active = np.array([bool(given.specials["exec"] >> n & 1) for n in range(LANES)])
     for write in program.writes:
-        unit, count = given.where.get(write.target) or _SPECIALS[write.target]
+        unit, count = given.where.get(write.target) or SPECIALS[write.target]
         bits = 32 * count if write.target in given.where else count
         after.put(unit, results[write.target], bits, active if unit >= VGPR0 else None)
     if program.memory is not None:

@@ -165,6 +165,8 @@ class Emitter:
             return self._lane_numbers()
         if op is Op.GATHER:
             return self._gather(e)
+        if op is Op.EXTRACT and self.lanes and self._is_wide_source(e.args[0]):
+            return self._wide_part(e)
         a = [self.emit(x) for x in e.args]
         if op in _BINARY:
             return getattr(b, _BINARY[op])(*a)
@@ -178,6 +180,24 @@ class Emitter:
         if op in floats.FLOAT_OPS:
             return floats.emit(self, e, a)
         return self._rest(e, a)
+
+    def _is_wide_source(self, e: Expr) -> bool:
+        return e.op in (Op.SRC, Op.OLD) and e.bits > 2 * 64 and self.places[str(e.attr)].kind == "v"
+
+    def _wide_part(self, e: Expr) -> Value:
+        """Some bits of a vector operand of many registers: only the rows that hold them are read."""
+        b = self.f.b
+        assert isinstance(e.attr, int)
+        first, last = e.attr // 32, (e.attr + e.bits - 1) // 32
+        name = str(e.args[0].attr)
+        wide = self.kind(32 * (last - first + 1))
+        result = b.zext(self.row(name, first, self.lanes), wide) if last > first else self.row(name, first, self.lanes)
+        for row in range(first + 1, last + 1):
+            part = b.zext(self.row(name, row, self.lanes), wide)
+            result = b.or_(result, b.shl(part, self.number(32 * (last - first + 1), 32 * (row - first))))
+        low = e.attr - 32 * first
+        moved = b.lshr(result, self.number(32 * (last - first + 1), low)) if low else result
+        return _resize(b, moved, e.bits)
 
     def _refuse_vector(self, e: Expr) -> Value:
         fail("E0507", f"a scalar program reads the vector operand '{e.attr}'")
@@ -257,17 +277,24 @@ class Emitter:
         """Another lane's value; the handler stores its results only after all chunks are computed."""
         b = self.f.b
         name = str(e.attr)
-        if self.places[name].kind != "v":
-            uniform = self.f.load(I32, self.slot(self.places[name].slot), 4)
-            return self.spread(uniform)
         start = self.slot(self.places[name].slot)
+        if self.places[name].kind != "v":
+            return self.spread(self.f.load(ir.IntType(e.bits), start, 4))
         index = b.and_(self.emit(e.args[0]), self.number(32, 63))
+        rows = [self._gathered_row(self.f.at(start, 4 * layout.LANES * row), index) for row in range(e.bits // 32)]
+        if len(rows) == 1:
+            return rows[0]
+        low, high = (b.zext(row, self.kind(64)) for row in rows)
+        return b.or_(low, b.shl(high, self.number(64, 32)))
+
+    def _gathered_row(self, row: Value, index: Value) -> Value:
+        b = self.f.b
         if not self.lanes:
-            return self.f.load(I32, self.f.item(start, index, 4), 4)
+            return self.f.load(I32, self.f.item(row, index, 4), 4)
         result = ir.Constant(self.kind(32), ir.Undefined)
         for n in range(self.lanes):
             lane = b.extract_element(index, const(32, n))
-            value = self.f.load(I32, self.f.item(start, lane, 4), 4)
+            value = self.f.load(I32, self.f.item(row, lane, 4), 4)
             result = b.insert_element(result, value, const(32, n))
         return result
 

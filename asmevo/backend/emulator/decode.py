@@ -294,6 +294,8 @@ def _decode_program(i: Instruction, program: Program, strict: bool, rounds: bool
     # Atomics round to nearest even whatever MODE says.
     directed = rounds and program.memory is None and any(e.op in ROUNDED for e in nodes(expressions(program)))
     selected = _selected_sources(i) if strict else 0
+    # A load of half a register leaves the other half alone: that is no read.
+    kept = _named(i, program.memory.dest) if program.memory is not None and program.memory.dest is not None else 0
     form = Form(program, tuple(places), modifiers, space, deferred, bool(selected), directed)
     key = form_key(form, strict)
     name = f"h_{key[:32]}"
@@ -301,7 +303,7 @@ def _decode_program(i: Instruction, program: Program, strict: bool, rounds: bool
     address = native().function(name, lambda module, symbol: build(module, symbol, form, strict), key)
     immediates = tuple(_integer(i, modifier) for modifier in modifiers)
     masked = program.domain is Domain.LANE and any(w.enable is not None for w in program.writes)
-    checked, reads, writes = _units(i, keeps=masked, ignored=selected)
+    checked, reads, writes = _units(i, keeps=masked, ignored=selected | kept)
     marks = 0 if waits or masked or base_mnemonic(i.mnemonic) == "v_writelane_b32" else writes
     moved = movable(i, checked, reads)
     return Decoded(
@@ -329,8 +331,16 @@ def _selected_sources(i: Instruction) -> int:
     """
     if base_mnemonic(i.mnemonic) != "v_cndmask_b32" or i.mnemonic.endswith("_dpp") or i.definition is None:
         return 0
-    named = zip(i.definition.operands, i.operands, strict=True)
-    return sum({o.range.mask for spec, o in named if spec.name in ("src0", "src1") and isinstance(o, Register)}) & VECTOR_MASK
+    return (_named(i, "src0") | _named(i, "src1")) & VECTOR_MASK
+
+
+def _named(i: Instruction, name: str) -> int:
+    """The units of an operand; 0 where it is no register."""
+    assert i.definition is not None
+    for spec, operand in zip(i.definition.operands, i.operands, strict=True):
+        if spec.name == name and isinstance(operand, Register):
+            return operand.range.mask
+    return 0
 
 
 def _check_widths(i: Instruction, program: Program, places: dict[str, Place]) -> None:

@@ -24,9 +24,11 @@ from asmevo.backend.emulator.memory_codegen import lane_mask, transfer
 from asmevo.backend.emulator.queue_codegen import fill_load, new_entry
 from asmevo.diagnostics import fail
 from asmevo.ir.registers import EXEC, M0, MODE, SCC, VCC, VGPR0
+from asmevo.ir.semantics.build import concat, extract
 from asmevo.ir.semantics.expr import Domain, Expr, Extend, MemoryOp, Op, Program, Write
 
 CHUNK = 16
+_WIDE_ROWS = 4
 _SPECIALS = {"scc": (SCC, 32), "vcc": (VCC, 64), "exec": (EXEC, 64), "m0": (M0, 32), "mode": (MODE, 32)}
 _HALVES = frozenset({Extend.D16_LO, Extend.D16_HI, Extend.D16_LO_SIGN, Extend.D16_HI_SIGN})
 
@@ -159,7 +161,8 @@ def _lane_writes(m: Emitter, writes: tuple[Write, ...], strict: bool) -> None:
     with f.loop(LANES, CHUNK) as base:
         c = m.chunk(CHUNK, base)
         active = b.trunc(b.lshr(execs, base), I16)
-        values = [c.emit(w.value) for w in writes]
+        # What has many registers is computed row by row.
+        values = [None if n > _WIDE_ROWS else c.emit(w.value) for w, n in zip(writes, rows, strict=True)]
         enables = [c.emit(w.enable) if w.enable is not None else None for w in writes]
         for k, write in enumerate(writes):
             bits = active
@@ -176,7 +179,10 @@ def _lane_writes(m: Emitter, writes: tuple[Write, ...], strict: bool) -> None:
             f.store(b.or_(f.load(I64, masks[k], 8), b.shl(b.zext(bits, I64), base)), masks[k], 8)
             lanes = b.bitcast(bits, ir.VectorType(ir.IntType(1), CHUNK))
             for row in range(rows[k]):
-                part = _part(c, values[k], write.value.bits, row)
+                if values[k] is None:
+                    part = c.emit(_slice(write.value, 32 * row, 32))
+                else:
+                    part = _part(c, values[k], write.value.bits, row)
                 if held[k] is not None:
                     f.store(part, f.item(f.at(held[k], 4 * LANES * row), base, 4), 4)
                     continue
@@ -191,6 +197,19 @@ def _lane_writes(m: Emitter, writes: tuple[Write, ...], strict: bool) -> None:
                 blend(f, f.at(address, 4 * LANES * row), f.at(held[k], 4 * LANES * row), mask)
         if strict and place == "v" and writes[k].enable is not None:
             _validate(m, writes[k].target, rows[k], f.load(I64, masks[k], 8))
+
+
+def _slice(value: Expr, low: int, bits: int) -> Expr:
+    """Some bits of a value, taken from the parts it is put together from."""
+    if value.op is not Op.CONCAT:
+        return extract(value, low, bits)
+    high, rest = value.args
+    if low >= rest.bits:
+        return _slice(high, low - rest.bits, bits)
+    if low + bits <= rest.bits:
+        return _slice(rest, low, bits)
+    here = rest.bits - low
+    return concat(_slice(high, 0, bits - here), _slice(rest, low, here))
 
 
 def _validate(m: Emitter, name: str, rows: int, mask: Value) -> None:

@@ -128,7 +128,7 @@ class Evaluator:
             case Op.LANE_ACTIVE:
                 return _each(_bit, np.full(LANES, self.exec_mask, object), args[0] & np.uint64(63))
             case Op.GATHER:
-                values = _lanes(self._named(self.sources, e), 32)
+                values = _lanes(self._named(self.sources, e), e.bits)
                 return values[(args[0] & np.uint64(63)).astype(np.int64)]
             case Op.EXTRACT:
                 low = int(e.attr) if isinstance(e.attr, int) else 0

@@ -60,10 +60,11 @@ def lane_bit(mask: Expr) -> Expr:
     return Expr(Op.LANE_BIT, 1, (mask,))
 
 
-def gather(name: str, index: Expr) -> Expr:
-    """Operand `name` of lane `index` (taken modulo 64)."""
+def gather(name: str, index: Expr, bits: int = 32) -> Expr:
+    """The low `bits` bits, 32 or 64, of operand `name` of lane `index` (taken modulo 64)."""
     _require(index.bits == 32, "a lane index has 32 bits")
-    return Expr(Op.GATHER, 32, (index,), name)
+    _require(bits in (32, 64), "another lane's value has 32 or 64 bits")
+    return Expr(Op.GATHER, bits, (index,), name)
 
 
 def lane_active(index: Expr) -> Expr:

@@ -11,7 +11,7 @@ from asmevo.ir.semantics import build as b
 from asmevo.ir.semantics.expr import Expr, Op, Program
 from asmevo.ir.semantics.form import Form
 from asmevo.ir.semantics.modifiers import float_const, float_program, lane_program, source
-from asmevo.ir.semantics.small_float import format_of, from_small, rounding_of, to_small
+from asmevo.ir.semantics.small_float import SMALL, format_of, from_small, rounding_of, to_small
 from asmevo.ir.semantics.vector_int import next_random
 
 
@@ -74,10 +74,12 @@ def _power(scale: Expr, *, negate: bool) -> Expr:
 
 
 def _scaled(form: Form) -> Program | None:
-    """v_cvt_scalef32_[sr_][pk_]TO_FROM between a small float and f32, f16 or bf16; None for the forms of 32 elements."""
+    """v_cvt_scalef32_[sr_][pk_]TO_FROM between a small float and f32, f16 or bf16; None for others."""
     words = form.name.removeprefix("v_cvt_scalef32_").split("_")
     random = words[0] == "sr"
     words = words[1:] if random else words
+    if words[0] in ("pk32", "2xpk16"):
+        return _thirty_two(form, words[1], words[2], random=random, halves=words[0] == "2xpk16")
     packed = words[0] == "pk"
     words = words[1:] if packed else words
     if len(words) != 2:
@@ -123,6 +125,30 @@ def _narrowed(form: Form, target: str, given: str, *, packed: bool, random: bool
     if result.bits == 8:
         result = _into_byte(form, result)
     return lane_program(form, result, approximate=True)
+
+
+def _thirty_two(form: Form, target: str, given: str, *, random: bool, halves: bool) -> Program:
+    """32 elements at once; `halves`: the elements of two sources of 16 take turns."""
+    widens = given not in _WIDE
+    small = format_of(given if widens else target, form.target)
+    bits = SMALL[small].bits if widens else b.FLOAT_BITS[given]
+    scale = b.src("src2" if random or halves else "src1", 32)
+    amount = _power(scale, negate=not widens)
+    noise = b.src("src1", 32) if random else None
+    parts: list[Expr] = []
+    for n in range(32):
+        name, place = ("src0", "src1")[n % 2] if halves else "src0", n // 2 if halves else n
+        element = b.extract(b.src(name, bits * (16 if halves else 32)), bits * place, bits)
+        if widens:
+            value = b.fldexp("f32", from_small(small, element), amount)
+            parts.append(value if target == "f32" else b.fcvt("f32", target, value))
+            continue
+        wide = element if given == "f32" else b.fcvt(given, "f32", element)
+        rounding = None if noise is None else next_random(noise, n)
+        parts.append(to_small(small, b.fldexp("f32", wide, amount), rounding))
+    while len(parts) > 1:
+        parts = [b.concat(parts[n + 1], parts[n]) for n in range(0, len(parts), 2)]
+    return lane_program(form, parts[0], approximate=True)
 
 
 def _integer_target(form: Form, source_format: str, target: str) -> Program:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from asmevo.ir.semantics import build as b
 from asmevo.ir.semantics.expr import Domain, Expr, Program, Write
-from asmevo.ir.semantics.form import Form, UnsupportedFormError
+from asmevo.ir.semantics.form import Form
 
 INTRINSICS = frozenset({"v_writelane_b32", "ds_permute_b32"})
 
@@ -32,6 +32,21 @@ def _swizzle_lane(pattern: Expr) -> Expr:
     inner = b.xor(b.or_(b.and_(lane, field(0)), field(5)), field(10))
     masked = b.or_(b.and_(lane, b.const(32, 32)), b.and_(inner, b.const(32, 31)))
     return b.ite(b.extract(pattern, 15, 1), quad, masked)
+
+
+def _turned_lane(pattern: Expr) -> Expr:
+    """The lane a swizzle in rotation or (bit 13) FFT order reads, within 32 lanes; its low 5 bits mask bits that stay."""
+    lane = b.lane()
+    low = b.and_(lane, b.const(32, 31))
+    mask = b.and_(pattern, b.const(32, 31))
+    amount = b.zext(b.extract(pattern, 5, 5), 32)
+    moved = b.ite(b.extract(pattern, 10, 1), b.sub(low, amount), b.add(low, amount))
+    rotated = b.and_(moved, b.not_(mask))
+    reversed_ = b.lshr(b.bitrev(low), b.const(32, 27))
+    spread = b.lshr(reversed_, b.popcount(mask))
+    chosen = b.ite(b.extract(pattern, 13, 1), spread, rotated)
+    inner = b.and_(b.or_(chosen, b.and_(low, mask)), b.const(32, 31))
+    return b.or_(b.and_(lane, b.const(32, 32)), inner)
 
 
 def _swap(form: Form) -> Program:
@@ -71,9 +86,8 @@ def program(form: Form) -> Program | None:
             index = b.and_(b.lshr(address, b.const(32, 2)), b.const(32, 63))
             return Program(Domain.LANE, (Write("vdst", _active_or_zero("data0", index)),))
         case "ds_swizzle_b32":
-            if form.modifier("rotate"):
-                raise UnsupportedFormError("swizzle by rotation or FFT order")
-            return Program(Domain.LANE, (Write("vdst", _active_or_zero("addr", _swizzle_lane(b.imm("offset", 32)))),))
+            index = (_turned_lane if form.modifier("rotate") else _swizzle_lane)(b.imm("offset", 32))
+            return Program(Domain.LANE, (Write("vdst", _active_or_zero("addr", index)),))
         case name if name in INTRINSICS:
             return Program(Domain.INTRINSIC, intrinsic=name)
         case _:

@@ -26,7 +26,7 @@ class Op(enum.Enum):
     SPECIAL = "special"  # attr: scc(1) exec(64) vcc(64) m0(32) mode(32) pc(64)
     LANE = "lane"  # () -> 32: this lane's number
     LANE_BIT = "lane_bit"  # (64) -> 1: this lane's bit of a wave mask
-    GATHER = "gather"  # attr operand name, (32 lane index) -> 32: that operand of another lane, whatever EXEC says
+    GATHER = "gather"  # attr operand name, (32 lane index) -> 32 or 64: that operand of another lane, whatever EXEC says
     LANE_ACTIVE = "lane_active"  # (32 lane index) -> 1: EXEC bit of another lane
     OLD = "old"  # attr operand name: the destination's value before the write
     # Integers

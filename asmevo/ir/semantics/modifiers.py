@@ -105,14 +105,12 @@ def write_enable(form: Form) -> Expr | None:
 
 
 def raw(form: Form, name: str, bits: int = 32) -> Expr:
-    """A source's bits after DPP and SDWA selection, before neg and abs. UnsupportedFormError for 64-bit DPP."""
+    """A source's bits after DPP and SDWA selection, before neg and abs."""
     if name == "src0" and is_dpp(form):
-        if bits != 32:
-            raise UnsupportedFormError("DPP of 64-bit sources")
         index, _ = _dpp_source(form)
-        value = b.gather(name, index)
+        value = b.gather(name, index, bits)
         if form.modifier("bound_ctrl"):
-            value = b.ite(_dpp_valid(form), value, b.const(32, 0))
+            value = b.ite(_dpp_valid(form), value, b.const(bits, 0))
     else:
         value = b.src(name, bits)
     selection = form.modifier(f"{name}_sel")

@@ -50,16 +50,11 @@ UNSUPPORTED: dict[str, str] = {
     "v_cubema_f32": "graphics only",
     "v_cubesc_f32": "graphics only",
     "v_cubetc_f32": "graphics only",
-    "v_trig_preop_f64": "its table of 2/pi bits is not published",
     "ds_condxchg32_rtn_b64": "exchange by a flag bit, no user known",
-    "v_mqsad_pk_u16_u8": "sums of absolute differences over sliding windows",
-    "v_mqsad_u32_u8": "sums of absolute differences over sliding windows",
-    "v_qsad_pk_u16_u8": "sums of absolute differences over sliding windows",
     "v_cvt_pkaccum_u8_f32": "graphics only",
 }
 _UNSUPPORTED_PREFIXES: dict[str, str] = {
     "v_mfma_ld_scale_": "scales of the next matrix operation, gfx950: nothing emits it",
-    "v_cvt_scalef32_": "scaled conversions of 32 elements at once, gfx950",
     "tbuffer_": "typed buffer access: the data format is converted",
     "buffer_store_lds_": "stores from LDS, gfx90a only",
     "ds_gws_": "global wave sync",

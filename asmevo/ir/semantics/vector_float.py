@@ -26,7 +26,8 @@ from collections.abc import Callable
 from asmevo.ir.semantics import build as b
 from asmevo.ir.semantics.expr import Expr, Op, Program, Write
 from asmevo.ir.semantics.form import Form
-from asmevo.ir.semantics.modifiers import float_const, float_program, lane_program, source
+from asmevo.ir.semantics.modifiers import float_const, float_program, lane_program, scale_and_clamp, source
+from asmevo.ir.semantics.two_over_pi import two_over_pi
 
 FRACTION = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
 _IEEE = 9
@@ -235,6 +236,31 @@ def _div_fmas(form: Form, fmt: str) -> Program:
     return float_program(form, fmt, b.ite(b.lane_bit(b.special("vcc")), scaled, value))
 
 
+def _trig_preop(form: Form) -> Program:
+    """53 bits of 2 / pi from a place that segment and exponent give, as a double: what a reduction multiplies by."""
+    exponent = _exponent("f64", source(form, "src0", 64))
+    segment = b.and_(source(form, "src1"), b.const(32, 31))
+    beyond = b.sub(exponent, b.const(32, 1077))
+    beyond = b.ite(b.slt(beyond, b.const(32, 0)), b.const(32, 0), beyond)
+    shift = b.add(b.mul(segment, b.const(32, 53)), beyond)
+    word = b.lshr(shift, b.const(32, 6))
+    high, low = (_two_over_pi_word(b.add(word, b.const(32, n))) for n in (0, 1))
+    inside = b.zext(b.and_(shift, b.const(32, 63)), 128)
+    bits = b.extract(b.shl(b.concat(high, low), inside), 75, 53)
+    large = b.not_(b.ult(exponent, b.const(32, 1968)))
+    scale = b.add(b.sub(b.const(32, -53), shift), b.ite(large, b.const(32, 128), b.const(32, 0)))
+    value = b.fldexp("f64", b.itof("u64", "f64", b.zext(bits, 64)), scale)
+    return lane_program(form, scale_and_clamp(form, "f64", value))
+
+
+def _two_over_pi_word(number: Expr) -> Expr:
+    """64 bits of the fraction of 2 / pi, the uppermost having number 0; beyond its 1201 bits there are none."""
+    result: Expr = b.const(64, 0)
+    for n, word in enumerate(two_over_pi()):
+        result = b.ite(b.eq(number, b.const(32, n)), b.const(64, word), result)
+    return result
+
+
 def _scaled_once(fmt: str, terms: tuple[Expr, Expr, Expr], value: Expr, step: int) -> Expr:
     """2^-step * (x * y + z) rounded once: `value` is the sum rounded, which a denormal result would round a second time.
 
@@ -285,6 +311,8 @@ def program(form: Form) -> Program | None:
     if stem.startswith("frexp_exp"):
         value = b.frexp_exp(fmt, source(form, "src0", bits))
         return lane_program(form, b.extract(value, 0, 16) if fmt == "f16" else value)
+    if stem == "trig_preop":
+        return _trig_preop(form)
     if stem in ("div_fixup", "div_fixup_legacy"):
         return _div_fixup(form, fmt)
     if stem == "div_scale":

@@ -73,6 +73,21 @@ def _sad(x: Expr, y: Expr, z: Expr, *, width: int, masked: bool = False, shift: 
     return b.add(b.shl(total, b.const(32, shift)), z)
 
 
+def _sliding_sads(form: Form) -> Program:
+    """Sums of absolute differences of four bytes of a source of eight, at four places, each added to its own accumulator."""
+    masked = form.name.startswith("v_mqsad")
+    bits = 32 if form.name == "v_mqsad_u32_u8" else 16
+    eight, four, start = b.src("src0", 64), b.src("src1", 32), b.src("src2", 4 * bits)
+    result: Expr | None = None
+    for n in range(4):
+        total = b.zext(b.extract(start, bits * n, bits), 32)
+        value = b.extract(_sad(b.extract(eight, 8 * n, 32), four, total, width=8, masked=masked), 0, bits)
+        result = value if result is None else b.concat(value, result)
+    if result is None:
+        raise ValueError("no places")
+    return lane_program(form, result)
+
+
 def _lerp(x: Expr, y: Expr, z: Expr) -> Expr:
     result: Expr | None = None
     for low in range(0, 32, 8):
@@ -103,10 +118,17 @@ def _first(value: Expr, count: Expr) -> Expr:
     return b.ite(b.is_zero(value), b.const(value.bits, -1), count)
 
 
-def next_random(state: Expr) -> Expr:
-    """The next state of the shift register that v_prng_b32 steps."""
-    high = b.extract(state, 31, 1)
-    return b.xor(b.shl(state, b.const(32, 1)), b.ite(high, b.const(32, 197), b.const(32, 0)))
+def next_random(state: Expr, steps: int = 1) -> Expr:
+    """The shift register that v_prng_b32 steps, after up to 32 `steps`: what leaves at the top comes back as taps, 0xc5."""
+    if steps > 16:
+        return next_random(next_random(state, 16), steps - 16)
+    if steps == 0:
+        return state
+    high = b.lshr(state, b.const(32, 32 - steps))
+    result = b.shl(state, b.const(32, steps))
+    for tap in (0, 2, 6, 7):
+        result = b.xor(result, b.shl(high, b.const(32, tap)))
+    return result
 
 
 def _part(value: Expr, bits: int, *, signed: bool) -> Expr:
@@ -363,6 +385,10 @@ def program(form: Form) -> Program | None:
     if name == "v_cndmask_b32":
         x, y = (source(form, s) for s in ("src0", "src1"))
         return lane_program(form, b.ite(b.lane_bit(b.src("src2", 64)), y, x))
+    if name in ("v_qsad_pk_u16_u8", "v_mqsad_pk_u16_u8", "v_mqsad_u32_u8"):
+        if form.modifier("clamp"):
+            raise UnsupportedFormError("clamp on a sum of absolute differences")
+        return _sliding_sads(form)
     if name == "v_swap_b32":
         return lane_program(form, b.src("src0", 32), Write("src0", b.old("vdst", 32)))
     if "_co_u32" in name:
