@@ -165,8 +165,8 @@ def source_bits(i: Instruction, operand_name: str) -> int:
     """A constant operand's bits as the instruction reads them, before its negate and absolute modifiers.
 
     64-bit operands: integers sign-extend where printed as inline constants or where the type is signed, other literals
-    zero-extend; a float's literal is the upper half; inline floats take the operand's own format. 16-bit float operands take
-    f16 patterns in the low half. `simm16` is sign-extended to 32 bits, for s_cmpk_*_u32 zero-extended. E0310 when the
+    zero-extend; a float's literal is the upper half; inline floats take the operand's own format. 16-bit operands take f16
+    patterns in the low half, but for packed integers. `simm16` is sign-extended to 32 bits, for s_cmpk_*_u32 zero-extended. E0310 when the
     operand is no constant.
     """
     definition = i.definition
@@ -193,7 +193,9 @@ def source_bits(i: Instruction, operand_name: str) -> int:
     kind = _format(name, operand_name)
     if matrix:
         return _float_pattern(value, 64) if operand.is_float and name.startswith("v_mfma_f64") else value
-    if operand.is_float and kind in ("f16", "bf16", "i16", "u16", "b16") and _reads_half(name):
+    # Packed integers read an inline float as all 32 bits of its f32 pattern.
+    halves = ("f16", "bf16") if name.startswith("v_pk_") else ("f16", "bf16", "i16", "u16", "b16")
+    if operand.is_float and kind in halves and _reads_half(name):
         return _float_pattern(value, 16)
     if bits <= 32 or packed:
         return value

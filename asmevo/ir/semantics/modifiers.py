@@ -14,7 +14,9 @@ _SELECT = {"BYTE_0": (0, 8), "BYTE_1": (8, 8), "BYTE_2": (16, 8), "BYTE_3": (24,
 _ONE = {"f16": 0x3C00, "bf16": 0x3F80, "f32": 0x3F800000, "f64": 0x3FF0000000000000}
 _DPP_SHIFTS = ("quad_perm", "row_shl", "row_shr", "row_ror", "wave_shl", "wave_rol", "wave_shr", "wave_ror", "row_mirror")
 _DPP = (*_DPP_SHIFTS, "row_half_mirror", "row_bcast", "row_newbcast")
-_DX10_CLAMP = 8
+_DX10_CLAMP, _IEEE = 8, 9
+_DENORMAL_RESULTS = {"f16": 7, "bf16": 5, "f32": 5, "f64": 7}
+"""MODE's bit that allows denormal results of a format."""
 _SOURCES = ("src0", "src1", "src2")
 
 
@@ -148,10 +150,18 @@ def source(form: Form, name: str, bits: int = 32) -> Expr:
 
 
 def scale_and_clamp(form: Form, fmt: str, value: Expr) -> Expr:
-    """Output modifiers of a float result: omod, then clamp to [0, 1] with NaN to 0 under DX10_CLAMP."""
+    """Output modifiers of a float result: omod, then clamp to [0, 1] with NaN to 0 under DX10_CLAMP.
+
+    Hardware ignores omod where MODE's IEEE bit is set or denormal results are allowed, and it turns -0 into +0 (CDNA3 ISA guide,
+    "Output Modifiers").
+    """
     factor = {2: 2.0, 4: 4.0}.get(_number(form, "mul"), 0.5 if form.modifier("div") else 1.0)
     if factor != 1.0:
-        value = b.fmul(fmt, value, float_const(fmt, factor))
+        scaled = b.fmul(fmt, value, float_const(fmt, factor))
+        scaled = b.ite(b.is_zero(b.fabs(scaled)), b.const(scaled.bits, 0), scaled)
+        bits = (_IEEE, _DENORMAL_RESULTS[fmt])
+        ignored = b.any_of(*(b.extract(b.special("mode"), bit, 1) for bit in bits))
+        value = b.ite(ignored, value, scaled)
     if form.modifier("clamp"):
         bits = b.FLOAT_BITS[fmt]
         zero, one = b.const(bits, 0), b.const(bits, _ONE[fmt])

@@ -13,13 +13,16 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
+from agreement import comparable_lines, compare, z3_differences
 from asmevo.diagnostics import DiagnosticError
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.parser import parse_line
 from asmevo.frontend.recover import recover
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa import definitions
+from asmevo.ir.isa.model import Family, OpcodeDef
 from asmevo.ir.printer import print_instruction
+from asmevo.ir.registers import MODE
 from asmevo.ir.semantics import program_of
 from asmevo.ir.semantics.expr import Domain, Expr, Op, Program
 from asmevo.ir.semantics.form import form_of
@@ -28,6 +31,7 @@ from line_forms import lines_of
 from machines import ALL, Step, aim, differences, random_machine
 from reference_step import run_reference
 from support import EXAMPLES, SHIPPED
+from z3_step import encoded_results
 
 DENORMALS, IEEE, DX10, FP16_OVFL = 0xF0, 1 << 9, 1 << 8, 1 << 23
 SETTINGS = (
@@ -316,3 +320,61 @@ def test_comparison_notices_another_instruction() -> None:
     machine = random_machine(5)
     mine = Step(parse_line("v_add_u32 v0, v1, v2")).run(machine)
     assert differences(mine, run_reference(parse_line("v_sub_u32 v0, v1, v2"), machine))
+
+
+def test_output_multipliers_need_a_mode_without_ieee_and_denormals() -> None:
+    machine = random_machine(0)
+    machine.vector[1] = np.float32(3).view(np.uint32)
+    machine.vector[2] = np.float32(-0.0).view(np.uint32)
+    step = Step(parse_line("v_mul_f32 v3, v1, 1.0 mul:2"), parse_line("v_mul_f32 v4, v2, 1.0 div:2"))
+    for mode, three, zero in ((0xC0, 6, 0), (0xC0 | IEEE, 3, 1 << 31), (0x30, 3, 1 << 31), (0x10, 6, 0)):
+        machine.scalar[MODE] = mode
+        after = step.run(machine)
+        assert (after.vector[3].view(np.float32) == three).all()
+        assert (after.vector[4] == zero).all()
+
+
+def test_packed_integers_read_an_inline_float_as_f32() -> None:
+    machine = random_machine(0)
+    machine.vector[1], machine.vector[2] = 0x00030005, 0x40003C00
+    lines = ("v_pk_add_u16 v3, v1, 2.0", "v_pk_add_u16 v4, v1, 2.0 op_sel_hi:[1,0]", "v_pk_add_f16 v5, v2, 1.0 op_sel_hi:[1,0]")
+    after = Step(*(parse_line(line) for line in lines)).run(machine)
+    assert [int(after.vector[n, 0]) for n in (3, 4, 5)] == [0x40030005, 0x00030005, 0x42004000]
+
+
+# Every opcode, as the tool that fills the coverage page does -------------------------------------------------------------------
+
+
+def _opcodes(target: str = "gfx942") -> list[OpcodeDef]:
+    return [d for group in definitions().values() for d in group if target in d.targets and comparable_lines(d, target)]
+
+
+def test_a_sample_of_opcodes_agrees_in_all_interpreters() -> None:
+    chosen = [d for d in _opcodes() if d.family is not Family.MATRIX and zlib.crc32(d.mnemonic.encode()) % 60 == 0]
+    outcomes = [compare(d, "gfx942", 64, 16) for d in chosen]
+    assert [problem for outcome in outcomes for problem in outcome.problems if "refused" not in problem] == []
+    assert len(outcomes) > 10
+    assert any(outcome.z3 for outcome in outcomes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(16))
+def test_all_opcodes_agree_in_all_interpreters(part: int) -> None:
+    chosen = [d for d in _opcodes() if d.family is not Family.MATRIX and zlib.crc32(d.mnemonic.encode()) % 16 == part]
+    problems = [problem for d in chosen for problem in compare(d, "gfx942", 1_000, 100).problems]
+    assert [problem for problem in problems if "refused" not in problem] == []
+
+
+def test_z3_notices_another_result() -> None:
+    i = parse_line("v_add_u32 v0, v1, v2")
+    machine = random_machine(5)
+    after = Step(i).run(machine)
+    encoded = encoded_results(i, "gfx942")
+    assert not z3_differences(encoded, machine, after, range(64))
+    after.vector[0, 9] ^= 1
+    assert z3_differences(encoded, machine, after, range(64)) != []
+
+
+def test_what_z3_takes_for_a_function_is_not_evaluated() -> None:
+    assert encoded_results(parse_line("v_add_f32 v0, v1, v2"), "gfx942") == []
+    assert encoded_results(parse_line("v_mul_u32_u24 v0, v1, v2"), "gfx942") != []
