@@ -1,8 +1,8 @@
 """Every opcode on many inputs in every interpreter: NumPy reference, native engine, and z3 where its encoding has an operation.
 
-Inputs are lanes of waves (for scalar opcodes: waves). Half of the waves hold random values of every format, the others every pair
-of corner values of the opcode's type; modes, EXEC and the opcode's forms take turns. Everything must agree bit for bit, but for
-the functions that the host's mathematical library computes, where one unit in the last place is allowed and noted.
+Inputs are lanes of waves, for scalar opcodes waves. Some hold random values of every format, the others every pair of corner
+values of the opcode's type; modes, EXEC and the opcode's forms take turns. Everything must agree bit for bit, but for the
+functions that the host's mathematical library computes, where one unit in the last place is allowed and noted.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Compares the interpreters on every opcode and keeps the counts in agreement.tsv, which the coverage page tells of.
 
-`python -m tools.semantics.agreement` runs all that the file has no row for, one row at a time, so that it can be stopped and taken
-up again; `--again` forgets the rows first. gfx942 is compared in full, other targets where an opcode is new or means something
-else. It takes hours on one core.
+`python -m tools.semantics.agreement` runs all that the file has no row for, one row at a time, so that it can be stopped and
+taken up again; `--again` forgets the rows first. gfx942 is compared in full, other targets where an opcode is new or means
+something else. It takes hours on one core.
 """
 
 from __future__ import annotations

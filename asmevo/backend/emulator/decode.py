@@ -51,7 +51,13 @@ from asmevo.ir.semantics import program_of, source_bits, unsupported_reason
 from asmevo.ir.semantics.expr import Domain, Op, Program
 from asmevo.ir.semantics.matrix import MatrixOperation, operation_of
 
-_SPACES = {Space.LDS: "lds", Space.BUFFER: "buffer", Space.SCALAR: "scalar", Space.SCRATCH: "scratch"}
+_SPACES = {
+    Space.LDS: "lds",
+    Space.BUFFER: "buffer",
+    Space.SCALAR: "scalar",
+    Space.SCRATCH: "scratch",
+    Space.FLAT: "flat",
+}
 _OPEN = (1 << 63) - 1
 _VECTOR = frozenset({IssueClass.VALU, IssueClass.TRANS, IssueClass.MATRIX, IssueClass.LDS, IssueClass.VMEM, IssueClass.FLAT})
 _READ_ANY = frozenset({"v_readlane_b32", "v_writelane_b32"})

@@ -249,6 +249,8 @@ def _unsupported(stop: Stop, name: str) -> str:
         return (
             f"the run has more than {layout.SEGMENT_LIMIT} stretches between barriers and atomics: too many for the race check"
         )
+    if name.startswith("flat_"):
+        return f"{name} has lanes in LDS and lanes elsewhere, which is not modelled"
     return f"{name} is not modelled under VGPR indexing"
 
 

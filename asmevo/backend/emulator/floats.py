@@ -151,7 +151,7 @@ class _Floats(Conversions):
         return result
 
     def transcendental(self, e: Expr, a: list[Value], name: str) -> Value:
-        """Computed in double and rounded once, to nearest; f32 flushes denormals whatever MODE says, except the seeds of f64."""
+        """Computed in double and rounded once, to nearest; f32 flushes denormals whatever MODE says, f64's seeds do not."""
         self.rounds = False
         fmt = FORMATS[name]
         always = name == "f32"

@@ -26,6 +26,7 @@ from asmevo.diagnostics import fail
 from asmevo.ir.registers import EXEC, M0, MODE, SCC, VCC, VGPR0
 from asmevo.ir.semantics.build import concat, extract
 from asmevo.ir.semantics.expr import Domain, Expr, Extend, MemoryOp, Op, Program, Write
+from asmevo.ir.semantics.form import PRIVATE_APERTURE, SHARED_APERTURE
 
 CHUNK = 16
 _WIDE_ROWS = 4
@@ -41,7 +42,7 @@ class Form:
     places: tuple[tuple[str, Place], ...]
     modifiers: tuple[str, ...]
     space: str
-    """`lds`, `buffer`, `global`, `scalar`, `scratch`, or empty when memory is not touched."""
+    """`lds`, `buffer`, `global`, `flat`, `scalar`, `scratch`, or empty when memory is not touched."""
     deferred: str = ""
     """The queue (`lds` or `smem`) that delivers results which no memory operation gives: permutes, the clock."""
     selects: bool = False
@@ -305,13 +306,22 @@ def _vector_memory(m: Emitter, memory: MemoryOp, space: str, strict: bool) -> No
     f = m.f
     mask = f.load(I64, f.at(m.state, layout.unit_offset(EXEC)), 4)
     arrays = addresses(m, memory)
-    queue = "lds" if space == "lds" else "vm"
     span = None
     if space == "scratch":
         _scratch_addresses(m, arrays[0], mask, memory.bytes)
     if memory.resource is not None:
         span = buffers.resolve_addresses(m, memory, arrays[0], mask, CHUNK)
         mask = span.mask
+    if space == "flat":
+        _flat_access(m, memory, arrays, mask, strict)
+    else:
+        _access(m, memory, arrays, mask, span, space, strict)
+
+
+def _access(
+    m: Emitter, memory: MemoryOp, arrays: list[Value], mask: Value, span: buffers.Range | None, space: str, strict: bool
+) -> None:
+    queue = "lds" if space == "lds" else "vm"
     if memory.atomic is not None:
         atomics.emit(m, memory, space, arrays, mask, span.out if span else None, strict)
     elif memory.to_lds is not None:
@@ -320,6 +330,34 @@ def _vector_memory(m: Emitter, memory: MemoryOp, space: str, strict: bool) -> No
         _load(m, memory, arrays, mask, span, queue, strict)
     else:
         _store(m, memory, arrays, mask, span, queue, strict)
+
+
+def _flat_access(m: Emitter, memory: MemoryOp, arrays: list[Value], mask: Value, strict: bool) -> None:
+    """Generic addresses: those in LDS's aperture go there, all lanes alike; those in scratch memory's are replaced.
+
+    LDS's part is delivered as any LDS access is, by lgkmcnt.
+    """
+    f, b = m.f, m.f.b
+    here = arrays[0]
+    shared, private = f.local(I64), f.local(I64)
+    for found in (shared, private):
+        f.store(const(64, 0), found, 8)
+    with f.loop(LANES, CHUNK) as base:
+        high = b.lshr(f.load(ir.VectorType(I64, CHUNK), f.item(here, base, 8), 8), splat(f, const(64, 48), CHUNK))
+        for found, aperture in ((shared, SHARED_APERTURE), (private, PRIVATE_APERTURE)):
+            bits = b.bitcast(b.icmp_unsigned("==", high, splat(f, const(64, aperture >> 48), CHUNK)), I16)
+            f.store(b.or_(f.load(I64, found, 8), b.shl(b.zext(bits, I64), base)), found, 8)
+    in_lds, in_scratch = (b.and_(f.load(I64, found, 8), mask) for found in (shared, private))
+    with f.each_lane(b.or_(in_lds, in_scratch)) as lane:
+        at = f.item(here, lane, 8)
+        f.store(b.and_(f.load(I64, at, 8), const(64, 0xFFFFFFFF)), at, 8)
+    _scratch_addresses(m, here, in_scratch, memory.bytes)
+    with b.if_else(b.icmp_unsigned("!=", in_lds, const(64, 0)), likely=False) as (lds, other):
+        with lds:
+            refuse(f, m.state, b.icmp_unsigned("!=", in_lds, mask), "unsupported", const(32, 0), const(64, 0))
+            _access(m, memory, arrays, mask, None, "lds", strict)
+        with other:
+            _access(m, memory, arrays, mask, None, "global", strict)
 
 
 def _load(

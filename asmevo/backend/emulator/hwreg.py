@@ -1,8 +1,9 @@
 """Hardware registers that s_getreg and s_setreg reach: which are modelled, what they hold, and their native access.
 
-Where a wave runs is not modelled, so HW_ID and XCC_ID are made from the work-group's number: group n runs on die n modulo 8, its
-waves go round the four SIMDs. STATUS tells SCC, EXECZ and VCCZ, whether the work-group has several waves, and VALID. TRAPSTS holds
-what was written to it: no exception is modelled. The others are constant. Source: CDNA3 ISA guide, "Hardware Registers".
+Where a wave runs is not modelled, so HW_ID and XCC_ID are made from the work-group's number: group n runs on die n modulo 8,
+and its waves go round the four SIMDs. STATUS tells SCC, EXECZ and VCCZ, whether the work-group has several waves, and VALID.
+TRAPSTS holds what was written to it: no exception is modelled. The others are constant. Source: CDNA3 ISA guide, "Hardware
+Registers".
 """
 
 # llvmlite has no type stubs: what its builder returns is unknown to the checker.

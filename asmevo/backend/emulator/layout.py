@@ -258,8 +258,8 @@ PLAN = np.dtype(
 """What one thread needs to run work-groups: its waves' states; their scalar registers, valid units and v0 at entry; the scalar
 units of the work-group's ids; rows to clear; and the dispatch's work-groups, shape (count, 3) u32, with a u32 number and a u64
 seed each. `next` points to the number of work-groups taken and `stop` to a word that ends the run, both shared by all threads.
-`executed`, `group` and `wave` tell where it stands. `expected` is how many barriers the first wave passed that had met others at
-another one, plus one. `race` points to the thread's RACE record. `scratch` is the host address of its waves' scratch memory,
+`executed`, `group` and `wave` tell where it stands. `expected` is how many barriers the first wave passed that had met others
+at another one, plus one. `race` points to the thread's RACE record. `scratch` is the host address of its waves' scratch memory,
 `scratch_bytes` in all."""
 NO_UNIT = 0xFFFF_FFFF
 EPOCH_LIMIT = IN_FLIGHT - 2

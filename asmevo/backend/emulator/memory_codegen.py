@@ -1,8 +1,8 @@
 """Native functions that move bytes between registers and the buffer table, with every access checked.
 
 Owns bounds, definedness and write permission of global memory. Any byte will do as an address: drivers of this family switch
-unaligned access on (LLVM AMDGPUUsage, unaligned-access-mode); atomics check theirs themselves. LDS is `lds_codegen`'s, order of completion
-`queue_codegen`'s, order between waves `race_codegen`'s.
+unaligned access on (LLVM AMDGPUUsage, unaligned-access-mode); atomics check theirs themselves. LDS is `lds_codegen`'s, order of
+completion `queue_codegen`'s, order between waves `race_codegen`'s.
 """
 
 # llvmlite has no type stubs: what its builder returns is unknown to the checker.

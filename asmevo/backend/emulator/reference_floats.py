@@ -81,7 +81,7 @@ NEAREST, UP, DOWN, ZERO = range(4)
 
 
 def rounded(value: Fraction, f: Format, *, negative_zero: bool = False, direction: int = NEAREST) -> int:
-    """The pattern of `value`: to nearest, ties to even, or in a direction, where the largest finite one may stand for infinity."""
+    """The pattern of `value`: to nearest, ties to even, or in a direction. Where that leads toward zero, none is infinite."""
     sign = f.sign if value < 0 or (value == 0 and negative_zero) else 0
     value = abs(value)
     if value == 0:

@@ -45,8 +45,8 @@ class Memory:
     """The dispatch's buffers, then kernarg segment and dispatch packet, in one arena with a map byte for each byte.
 
     What may be written lies together: `writable` is where the first such buffer begins and all ends. Last comes scratch memory,
-    `scratch_bytes` for each thread's waves at `scratch_starts`. It has one guest address for all threads, `scratch`, and the last
-    row of `table`, of which every thread has its own.
+    `scratch_bytes` for each thread's waves at `scratch_starts`. It has one guest address for all threads, `scratch`, and the
+    last row of `table`, of which every thread has its own.
     """
 
     arena: npt.NDArray[np.uint8]

@@ -166,8 +166,8 @@ def source_bits(i: Instruction, operand_name: str) -> int:
 
     64-bit operands: integers sign-extend where printed as inline constants or where the type is signed, other literals
     zero-extend; a float's literal is the upper half; inline floats take the operand's own format. 16-bit operands take f16
-    patterns in the low half, but for packed integers. `simm16` is sign-extended to 32 bits, for s_cmpk_*_u32 zero-extended. E0310 when the
-    operand is no constant.
+    patterns in the low half, but for packed integers. `simm16` is sign-extended to 32 bits, for s_cmpk_*_u32 zero-extended.
+    E0310 when the operand is no constant.
     """
     definition = i.definition
     operand = None

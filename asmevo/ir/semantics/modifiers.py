@@ -152,8 +152,8 @@ def source(form: Form, name: str, bits: int = 32) -> Expr:
 def scale_and_clamp(form: Form, fmt: str, value: Expr) -> Expr:
     """Output modifiers of a float result: omod, then clamp to [0, 1] with NaN to 0 under DX10_CLAMP.
 
-    Hardware ignores omod where MODE's IEEE bit is set or denormal results are allowed, and it turns -0 into +0 (CDNA3 ISA guide,
-    "Output Modifiers").
+    Hardware ignores omod where MODE's IEEE bit is set or denormal results are allowed, and it turns -0 into +0 (CDNA3 ISA
+    guide, "Output Modifiers").
     """
     factor = {2: 2.0, 4: 4.0}.get(_number(form, "mul"), 0.5 if form.modifier("div") else 1.0)
     if factor != 1.0:

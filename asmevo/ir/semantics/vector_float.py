@@ -2,9 +2,9 @@
 
 The float rules, which every interpreter follows:
 
-* FADD, FMUL, FFMA, FCVT, ITOF, FLDEXP and FRACT round as MODE says for the format of the result: bits 1:0 for f32 and bf16, 3:2
-  for f16 and f64; 0 to nearest even, 1 up, 2 down, 3 toward zero. Denormal inputs become zeros of their sign unless MODE allows them (bit 4 for f32 and
-  bf16, bit 6 for f16 and f64), denormal results unless MODE allows those (bits 5 and 7).
+* FADD, FMUL, FFMA, FCVT, ITOF, FLDEXP and FRACT round as MODE says for the format of the result: bits 1:0 for f32 and bf16,
+  3:2 for f16 and f64; 0 to nearest even, 1 up, 2 down, 3 toward zero. Denormal inputs become zeros of their sign unless MODE
+  allows them (bit 4 for f32 and bf16, bit 6 for f16 and f64), denormal results unless MODE allows those (bits 5 and 7).
 * With MODE's FP16_OVFL bit (23) an f16 result that overflowed is the largest finite value; infinities that follow from an
   infinite operand, or from a pole (the reciprocal of 0), stay.
 * A NaN operand gives the first NaN operand in argument order, quieted. An invalid operation gives the positive default NaN
@@ -12,8 +12,8 @@ The float rules, which every interpreter follows:
 * FMIN and FMAX are IEEE 754-2008 minNum and maxNum: one NaN gives the other operand, two the first, quieted; -0 is below +0.
   With MODE's IEEE bit (9) a signalling NaN operand gives that NaN, quieted; `minimum` and `maximum` here add that test.
 * FLT, FEQ, FUNO flush denormal inputs by MODE. FFLOOR, FCEIL, FTRUNC and FRNDNE are exact; FRACT is below 1.
-* FRCP, FRSQ, FSQRT, FEXP2, FLOG2, FSIN, FCOS are computed in double and rounded once, to nearest; for f32 denormals are flushed whatever
-  MODE says. Sine and cosine take revolutions. Their published accuracy is 1 ULP, hence `approximate`.
+* FRCP, FRSQ, FSQRT, FEXP2, FLOG2, FSIN, FCOS are computed in double and rounded once, to nearest; for f32 denormals are flushed
+  whatever MODE says. Sine and cosine take revolutions. Their published accuracy is 1 ULP, hence `approximate`.
 * FCVT of a NaN keeps its sign and the upper payload bits, quieted. FTOI truncates and saturates, NaN is 0.
 
 Source: CDNA3 ISA guide, "Float Mode", "Vector ALU Operations" and the instruction descriptions; NaN choice is not published.

@@ -337,12 +337,13 @@ def test_output_multipliers_need_a_mode_without_ieee_and_denormals() -> None:
 def test_packed_integers_read_an_inline_float_as_f32() -> None:
     machine = random_machine(0)
     machine.vector[1], machine.vector[2] = 0x00030005, 0x40003C00
-    lines = ("v_pk_add_u16 v3, v1, 2.0", "v_pk_add_u16 v4, v1, 2.0 op_sel_hi:[1,0]", "v_pk_add_f16 v5, v2, 1.0 op_sel_hi:[1,0]")
+    low = "op_sel_hi:[1,0]"
+    lines = ("v_pk_add_u16 v3, v1, 2.0", f"v_pk_add_u16 v4, v1, 2.0 {low}", f"v_pk_add_f16 v5, v2, 1.0 {low}")
     after = Step(*(parse_line(line) for line in lines)).run(machine)
     assert [int(after.vector[n, 0]) for n in (3, 4, 5)] == [0x40030005, 0x00030005, 0x42004000]
 
 
-# Every opcode, as the tool that fills the coverage page does -------------------------------------------------------------------
+# Every opcode, as the tool that fills the coverage page does -----------------------------------------------------------------
 
 
 def _opcodes(target: str = "gfx942") -> list[OpcodeDef]:

@@ -77,18 +77,23 @@ global_store_dwordx4 v8, v[9:12], s[6:7]
 
 
 @pytest.mark.parametrize(
-    ("line", "size", "kind", "words_"),
+    ("line", "size", "kind", "text"),
     [
-        ("scratch_store_dwordx2 off, v[0:1], off offset:60", 64, "out-of-bounds", "scratch+0x3c, beyond the 64 bytes of a lane"),
+        (
+            "scratch_store_dwordx2 off, v[0:1], off offset:60",
+            64,
+            "out-of-bounds",
+            "scratch+0x3c, beyond the 64 bytes of a lane",
+        ),
         ("scratch_load_dword v2, off, off offset:4", 64, "uninitialised-memory", "scratch+0x4, which was never written"),
         ("scratch_store_dword off, v0, off", 0, "out-of-bounds", "scratch+0x0, beyond the 0 bytes of a lane"),
         ("scratch_store_dword off, v0, off offset:2", 64, "misaligned", "scratch+0x2, which is misaligned"),
     ],
 )
-def test_bad_accesses_are_named(line: str, size: int, kind: str, words_: str) -> None:
+def test_bad_accesses_are_named(line: str, size: int, kind: str, text: str) -> None:
     made = run(with_scratch(POINTERS + line, size), dispatch(words("in", DATA), output("out", 64)))
     assert [fault.kind for fault in made.faults] == [kind]
-    assert words_ in made.faults[0].message
+    assert text in made.faults[0].message
 
 
 def test_a_later_group_does_not_see_what_an_earlier_one_left() -> None:
