@@ -8,10 +8,12 @@ something else. It takes hours on one core.
 from __future__ import annotations
 
 import argparse
+import importlib
 import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from asmevo.atomic import write_atomically
 from asmevo.frontend.line import parse_line
@@ -62,15 +64,14 @@ def main(arguments: Iterable[str] | None = None) -> int:
     parser.add_argument("--again", action="store_true", help="forget what the results file has")
     given = parser.parse_args(None if arguments is None else list(arguments))
     sys.path.insert(0, str(ROOT / "tests"))
-    from agreement import compare  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
-
+    compare: Any = importlib.import_module("agreement").compare
     done = [] if given.again else rows()
     known = {(row[0], row[2]) for row in done}
     failed = 0
     for definition, target in chosen():
         if (definition.mnemonic, target) in known or not re.search(given.only, definition.mnemonic):
             continue
-        outcome = compare(definition, target, given.inputs, given.z3)
+        outcome: Any = compare(definition, target, given.inputs, given.z3)
         for problem in outcome.problems:
             print(problem, file=sys.stderr, flush=True)
         failed += bool(outcome.problems)
