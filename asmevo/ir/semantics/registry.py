@@ -35,10 +35,10 @@ _VECTOR: tuple[Callable[[Form], Program | None], ...] = (
 )
 
 UNSUPPORTED: dict[str, str] = {
-    "s_movrels_b32": "indexed move: the register touched is not printed",
-    "s_movrels_b64": "indexed move: the register touched is not printed",
-    "s_movreld_b32": "indexed move: the register touched is not printed",
-    "s_movreld_b64": "indexed move: the register touched is not printed",
+    "s_movrels_b32": "move by an index: which register it touches is not printed",
+    "s_movrels_b64": "move by an index: which register it touches is not printed",
+    "s_movreld_b32": "move by an index: which register it touches is not printed",
+    "s_movreld_b64": "move by an index: which register it touches is not printed",
     "s_cbranch_g_fork": "fork and join of wave parts",
     "s_cbranch_i_fork": "fork and join of wave parts",
     "s_cbranch_join": "fork and join of wave parts",
@@ -53,12 +53,13 @@ UNSUPPORTED: dict[str, str] = {
     "ds_condxchg32_rtn_b64": "exchange by a flag bit, no user known",
     "v_cvt_pkaccum_u8_f32": "graphics only",
 }
+_TYPED = "typed buffer access: formats of graphics, compute compilers emit none"
 _UNSUPPORTED_PREFIXES: dict[str, str] = {
     "v_mfma_ld_scale_": "scales of the next matrix operation, gfx950: nothing emits it",
-    "tbuffer_": "typed buffer access: the data format is converted",
+    "tbuffer_": _TYPED,
     "buffer_store_lds_": "stores from LDS, gfx90a only",
-    "ds_gws_": "global wave sync",
-    "s_scratch_": "scalar scratch access",
+    "ds_gws_": "global wave sync: needs set-up by the driver",
+    "s_scratch_": "scalar scratch access: compilers emit none",
     "s_atc_probe": "address translation probes",
 }
 
@@ -70,7 +71,7 @@ def unsupported_reason(mnemonic: str) -> str:
     for prefix, reason in _UNSUPPORTED_PREFIXES.items():
         if mnemonic.startswith(prefix):
             return reason
-    return "typed access: the data format is converted" if "_format_" in mnemonic else "this form has no semantics"
+    return _TYPED if "_format_" in mnemonic else "this form has no semantics"
 
 
 def _build(form: Form) -> Program | None:
