@@ -134,7 +134,7 @@ class _Lifting:
         emitter = LaneEmitter(
             f, None, None, {}, {},
             library=self.block.library, lane=self.block.lane, exec_mask=self._exec, leaf=self._leaf,
-            mode_bits=lambda: self.held[MODE],
+            mode_bits=lambda: self.held[MODE], ignored_mode=program.ignored_mode,
         )  # fmt: skip
         in_lanes = program.domain is Domain.LANE
         if program.memory is not None:

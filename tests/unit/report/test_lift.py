@@ -259,3 +259,15 @@ def test_an_integer_made_a_float_needs_no_mode():
     text = print_llvm_ir([kernel_of("a:\n v_cvt_f32_ubyte0_e32 v0, v1\n s_endpgm")])
     checked(text)
     assert re.search(r'define internal i32 @"asmevo\.itof\.\w+\.f32"\(i\d+ %"\.1"\)', text)
+
+
+def test_registers_of_another_lane_are_gathered_one_by_one():
+    text = print_llvm_ir([kernel_of("v_mov_b64_dpp v[2:3], v[4:5] row_newbcast:3 row_mask:0xf bank_mask:0xf")])
+    checked(text)
+    assert body(text).count('call i32 @"asmevo.gather"') == 2
+
+
+def test_a_dot_product_does_not_see_the_rounding_mode():
+    text = print_llvm_ir([kernel_of("v_dot2_f32_f16 v2, v3, v4, v5")])
+    checked(text)
+    assert f", {0xFFFFFFC0}" in body(text)
