@@ -344,7 +344,6 @@ v_add_u32_e32 v4, v9, v3
 global_load_dword v5, v1, s[6:7]
 s_waitcnt vmcnt(0)
 global_store_dword v1, v5, s[4:5]
-global_load_dword v6, v1, s[4:5] offset:2
 global_load_dword v7, v1, s[4:5] offset:256
 s_waitcnt vmcnt(0)
 ds_write_b32 v1, v7 offset:64
@@ -352,7 +351,7 @@ ds_read_b32 v8, v1
 s_waitcnt lgkmcnt(0)
 """
 )
-KINDS = ["pending-read", *["uninitialised-register", "uninitialised-memory", "write-to-readonly", "misaligned"]]
+KINDS = ["pending-read", *["uninitialised-register", "uninitialised-memory", "write-to-readonly"]]
 KINDS += ["out-of-bounds", "out-of-bounds", "uninitialised-memory"]
 
 
