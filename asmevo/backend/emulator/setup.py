@@ -81,8 +81,8 @@ class Group:
 def build_memory(dispatch: Dispatch, lds_bytes: int, scratch_bytes: int = 0, threads: int = 1) -> Memory:
     """Copies the buffers and fills the kernarg segment, and buffers with links, with their addresses.
 
-    `scratch_bytes` is what the waves of one work-group have together; there is as much for each of `threads`. E0231 on a pointer
-    slot that does not fit.
+    `scratch_bytes` is what the waves of one work-group have together; there is as much for each of `threads`. E0231 on a
+    pointer slot that does not fit.
     """
     count = len(dispatch.buffers)
     kernarg = bytearray(dispatch.kernarg)
