@@ -209,7 +209,7 @@ def _checked(found: Proposal) -> Proposal:
         changed = _repaired(found, notes) if result.faults else None
         if changed is None:
             break
-        found = replace(found, buffers=changed)
+        found = changed
     return replace(found, fast=_run(found, "fast")) if found.check and found.check.faults else found
 
 
@@ -221,20 +221,25 @@ def _run(found: Proposal, mode: str) -> RunResult:
     return run(found.kernel, dispatch, mode=mode, max_instructions=_CHECK_INSTRUCTIONS)
 
 
-def _repaired(found: Proposal, notes: list[str]) -> tuple[BufferArgument, ...] | None:
-    """The buffers with one thing changed; None when nothing that is left would help."""
+def _repaired(found: Proposal, notes: list[str]) -> Proposal | None:
+    """The proposal with one thing changed; None when nothing that is left would help."""
     assert found.check is not None
     fault = found.check.faults[0]
     outputs = [buffer for buffer in found.buffers if buffer.role == "out"]
     suspects = [buffer for buffer in outputs if buffer.use.read] or outputs
     if fault.kind == "uninitialised-memory" and suspects:
         notes.append("something is read where nothing was written: outputs that may be read have contents too")
-        return tuple(
+        changed = tuple(
             replace(buffer, role="inout", fill=_fill(buffer.dtype, buffer.use)) if buffer in suspects else buffer
             for buffer in found.buffers
         )
+        return replace(found, buffers=changed)
+    if fault.kind == "race" and math.prod(found.geometry.grid) > 1:
+        notes.append("with these scalars several work-groups write the same bytes: one work-group")
+        return replace(found, geometry=replace(found.geometry, grid=(1, 1, 1)))
     for fill in ("integers", "normal"):
         if fault.kind in ("out-of-bounds", "misaligned", "budget") and any(buffer.fill == fill for buffer in found.buffers):
             notes.append(f"with {fill} contents the launch ends in a fault ({fault.kind}): zeros instead")
-            return tuple(replace(buffer, fill="zeros") if buffer.fill == fill else buffer for buffer in found.buffers)
+            changed = tuple(replace(buffer, fill="zeros") if buffer.fill == fill else buffer for buffer in found.buffers)
+            return replace(found, buffers=changed)
     return None
