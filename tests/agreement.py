@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from asmevo.backend.emulator import layout, reference
-from asmevo.backend.emulator.handlers import expressions, nodes
+from asmevo.backend.emulator.form import expressions, nodes
 from asmevo.backend.emulator.native import native
 from asmevo.backend.emulator.setup import build_group, build_memory
 from asmevo.backend.launch import Buffer, Dispatch

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import llvmlite.binding as llvm
 
-from asmevo.backend.emulator.decode import prepare
+from asmevo.backend.emulator.prepare import prepare
 from asmevo.backend.emulator.setup import build_entry, build_memory
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.analysis.ssa import Ssa

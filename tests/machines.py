@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from asmevo.backend.emulator import layout
-from asmevo.backend.emulator.decode import prepare
 from asmevo.backend.emulator.native import native
+from asmevo.backend.emulator.prepare import prepare
 from asmevo.backend.emulator.setup import build_group, build_memory
 from asmevo.backend.launch import Buffer, Dispatch
 from asmevo.frontend.parser import parse_line

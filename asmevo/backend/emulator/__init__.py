@@ -3,7 +3,7 @@
 `run` executes one dispatch; `prepare` decodes a kernel beforehand; `compiled_handlers` counts native compilations.
 """
 
-from asmevo.backend.emulator.decode import Prepared, compiled_handlers, prepare
 from asmevo.backend.emulator.engine import run
+from asmevo.backend.emulator.prepare import Prepared, compiled_handlers, prepare
 
 __all__ = ["Prepared", "compiled_handlers", "prepare", "run"]

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from asmevo.backend.emulator import faults, layout
-from asmevo.backend.emulator.decode import Prepared, prepare
 from asmevo.backend.emulator.faults import Access, Stop
 from asmevo.backend.emulator.native import native
+from asmevo.backend.emulator.prepare import Prepared, prepare
 from asmevo.backend.emulator.setup import (
     Memory,
     Plan,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from asmevo.backend.emulator import layout
-from asmevo.backend.emulator.decode import Prepared
 from asmevo.backend.emulator.layout import FAULT_KINDS, QUEUE_SLOTS, REGION_PAD, REGION_SHIFT
+from asmevo.backend.emulator.prepare import Prepared
 from asmevo.backend.emulator.setup import Plan
 from asmevo.backend.launch import Dispatch, Fault
 from asmevo.ir.instruction import Instruction

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 
-from asmevo.backend.emulator.handlers import Form, expressions
+from asmevo.backend.emulator.form import Form, expressions
 from asmevo.ir.semantics.expr import Expr
 
 

@@ -14,9 +14,10 @@ from llvmlite import ir
 
 from asmevo.backend.emulator import atomics, layout, matrix_codegen, transpose_codegen
 from asmevo.backend.emulator.codegen import Emitter
-from asmevo.backend.emulator.handlers import Form, blend, defer, dest_unit
+from asmevo.backend.emulator.form import Form
 from asmevo.backend.emulator.irkit import I32, I64, Function, const
 from asmevo.backend.emulator.layout import LANES, STATE
+from asmevo.backend.emulator.register_writes import blend, defer, dest_unit
 from asmevo.diagnostics import fail
 from asmevo.ir.registers import EXEC, M0
 from asmevo.ir.semantics.matrix import operation_of

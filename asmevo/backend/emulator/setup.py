@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from asmevo.backend.emulator import hwreg, layout
-from asmevo.backend.emulator.decode import Prepared
 from asmevo.backend.emulator.indexing import CONTROLS
 from asmevo.backend.emulator.layout import BUFFER, LANES, STATE
+from asmevo.backend.emulator.prepare import Prepared
 from asmevo.backend.launch import Dispatch
 from asmevo.diagnostics import fail
 from asmevo.ir.abi import KernelDescriptor

@@ -15,11 +15,13 @@ from llvmlite import ir
 from asmevo.backend.emulator import layout
 from asmevo.backend.emulator.codegen import Emitter
 from asmevo.backend.emulator.faulting import check
-from asmevo.backend.emulator.handlers import Form, addresses, blend, dest_unit, note_addresses
+from asmevo.backend.emulator.form import Form
 from asmevo.backend.emulator.irkit import I32, I64, Value, const
 from asmevo.backend.emulator.layout import ENTRY, LANES
 from asmevo.backend.emulator.memory_codegen import transfer
 from asmevo.backend.emulator.queue_codegen import fill_load, new_entry
+from asmevo.backend.emulator.register_writes import blend, dest_unit
+from asmevo.backend.emulator.vector_memory import addresses, note_addresses
 from asmevo.ir.registers import EXEC
 from asmevo.ir.semantics.memory import transposed_from
 

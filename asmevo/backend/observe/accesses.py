@@ -24,11 +24,13 @@ from llvmlite import ir
 from asmevo.backend.emulator import buffers, layout
 from asmevo.backend.emulator.codegen import Emitter
 from asmevo.backend.emulator.decode import decode
+from asmevo.backend.emulator.form import Form, expressions
 from asmevo.backend.emulator.form_key import form_key
-from asmevo.backend.emulator.handlers import CHUNK, Form, addresses, expressions
 from asmevo.backend.emulator.irkit import I32, I64, PTR, Function, Value, const
 from asmevo.backend.emulator.layout import LANES
 from asmevo.backend.emulator.native import native
+from asmevo.backend.emulator.register_writes import CHUNK
+from asmevo.backend.emulator.vector_memory import addresses
 from asmevo.backend.observe.watch import Moment
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.model import Space

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asmevo.backend.emulator.decode import Prepared
 from asmevo.backend.emulator.engine import STOPPED
+from asmevo.backend.emulator.prepare import Prepared
 from asmevo.backend.emulator.setup import Memory, Plan
 from asmevo.backend.launch import Dispatch
 from asmevo.ir.instruction import Instruction

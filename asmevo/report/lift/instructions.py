@@ -16,7 +16,7 @@ from typing import Any
 from llvmlite import ir
 
 from asmevo.backend.emulator.floats import FLOAT_OPS
-from asmevo.backend.emulator.handlers import expressions, nodes
+from asmevo.backend.emulator.form import expressions, nodes
 from asmevo.backend.emulator.irkit import I1, I32, I64, Function, Value, const
 from asmevo.diagnostics import printable
 from asmevo.ir.analysis.ssa import SsaOp
