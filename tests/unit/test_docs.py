@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from asmevo.backend.emulator.layout import FAULT_KINDS
-from asmevo.backend.timing import MI300X, Figure
+from asmevo.backend.timing import Figure, chip
 from asmevo.verify.launch_data import FILLS, element_types
 from asmevo.verify.launch_file import Argument, LaunchTree, read_launch_file
 
@@ -62,8 +62,8 @@ def test_the_launch_files_shown_are_right(tmp_path, number):
 
 def test_every_figure_of_the_chip_is_documented_with_its_value():
     text = document("timing.md")
-    for field in dataclasses.fields(MI300X):
-        figure = getattr(MI300X, field.name)
+    for field in dataclasses.fields(chip("mi300x")):
+        figure = getattr(chip("mi300x"), field.name)
         if isinstance(figure, Figure):
             row = re.search(rf"^\| `{field.name}` \| ([\d,]+) \|", text, re.MULTILINE)
             assert row, field.name

@@ -1,0 +1,375 @@
+"""Lays a kernel, its paths and a chip out in the words that the machine reads, and reads its tallies back.
+
+Owns the encoding. It must not decide what an instruction costs (that is `ir.analysis.costs`) or which way a wave goes.
+"""
+
+# NumPy's own stubs leave several methods of plain arrays partially unknown.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from asmevo.backend.timing import machine
+from asmevo.backend.timing.compiled import native_function
+from asmevo.ir.analysis.costs import Port, Timed
+from asmevo.ir.isa.chips import Chip
+
+Array = npt.NDArray[np.int64]
+
+CAUSES = (
+    "dependence", "vmcnt", "lgkmcnt", "matrix unit", "vector unit", "port", "memory queue", "wait slot", "nop", "barrier", "branch",
+    "fetch",
+)  # fmt: skip
+"""Names of what waves lose cycles to, by the machine's numbers; "port" is shown with the port's name."""
+_OWN_CAUSES = {name: number for number, name in enumerate(CAUSES)}
+_PORTS = tuple(f"{port.name.lower()} port" for port in Port)
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What the machine needs of an instruction beyond its costs.
+
+    `address` and `size` are bytes of code (address -1: fetch is not modelled), `banks` cycles of the LDS array, `lines` those
+    that a vector access brings, `target` the number of the block that a branch leads to, `priority` what s_setprio sets.
+    """
+
+    address: int = -1
+    size: int = 4
+    banks: int = 0
+    lines: int = 0
+    target: int = -1
+    priority: int = -1
+    is_store: bool = False
+    is_barrier: bool = False
+    is_scalar_memory: bool = False
+
+
+NO_DETAIL = Detail()
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """An operation's words, and its unit numbers."""
+
+    words: bytes
+    units: bytes
+    count: int
+
+
+_rows: dict[int, tuple[Timed, _Row]] = {}
+_ROWS_LIMIT = 1 << 16
+
+
+def _row(timed: Timed) -> _Row:
+    """The words of an instruction's costs. Costs are shared by instructions of equal text, so identities are good keys."""
+    known = _rows.get(id(timed))
+    if known is None:
+        if len(_rows) >= _ROWS_LIMIT:
+            _rows.clear()
+        known = _rows[id(timed)] = (timed, _made(timed))
+    return known[1]
+
+
+def _made(timed: Timed) -> _Row:
+    row = np.zeros(machine.OP_WORDS, np.int64)
+    matrix = timed.matrix
+    # What only an accumulator reads may come early; what is written waits for everything before it.
+    source = timed.accumulator & ~timed.reads
+    plain = _units(timed.reads | timed.writes & ~source)
+    sources, writes = _units(source), _units(timed.writes)
+    flags = machine.IN_VMCNT * timed.vmcnt | machine.IN_LGKMCNT * timed.lgkmcnt | machine.IS_PACKED * timed.packed
+    flags |= machine.IS_WAIT * (timed.wait is not None) | machine.IS_MATRIX * (matrix is not None)
+    row[machine.PORT] = int(timed.port)
+    row[machine.BUSY] = timed.busy
+    row[machine.LATENCY] = timed.latency
+    row[machine.HOLD] = timed.hold
+    row[machine.TRANSFER] = timed.transfer
+    row[machine.FLAGS] = flags
+    row[machine.WAIT_VM] = row[machine.WAIT_LGKM] = -1
+    if timed.wait is not None:
+        row[machine.WAIT_VM] = -1 if timed.wait.vmcnt is None else timed.wait.vmcnt
+        row[machine.WAIT_LGKM] = -1 if timed.wait.lgkmcnt is None else timed.wait.lgkmcnt
+    row[machine.CAUSE] = _OWN_CAUSES.get(timed.cause, -1)
+    if matrix is not None:
+        row[machine.MATRIX_BUSY] = matrix.busy
+        row[machine.VALU_SHADOW] = matrix.valu_shadow
+        row[machine.PACKED_SHADOW] = matrix.packed_shadow
+        row[machine.SAME] = matrix.same_accumulator
+        row[machine.OTHER] = matrix.accumulator
+        row[machine.RESULT] = matrix.result
+    row[machine.ADDRESS] = row[machine.TARGET] = row[machine.PRIORITY] = -1
+    row[machine.PLAIN], row[machine.SOURCES], row[machine.WRITES] = len(plain), len(sources), len(writes)
+    row[machine.SOURCE_KEY] = _key(timed.accumulator)
+    row[machine.WRITE_KEY] = _key(timed.writes)
+    units = np.array([*plain, *sources, *writes], np.int64)
+    return _Row(row.tobytes(), units.tobytes(), len(units))
+
+
+def _key(mask: int) -> int:
+    """A number that tells unit sets apart: where the run of units begins and how long it is, never 0."""
+    return (mask & -mask).bit_length() << 16 | mask.bit_length() << 32 | 1
+
+
+def _units(mask: int) -> list[int]:
+    found: list[int] = []
+    while mask:
+        low = mask & -mask
+        mask ^= low
+        found.append(low.bit_length() - 1)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The way of one wave: entries (n,) int64 of block * 2 + revisit, and per access in order (cycles, first line, lines).
+
+    `accesses` (k, 3) and `lines` are empty when addresses are not known.
+    """
+
+    entries: Array
+    accesses: Array | None = None
+    lines: Array | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The head's figures that are not the chip's alone: memory levels as the launch sees them, costs in sixteenths of a cycle."""
+
+    near_latency: int = 0
+    far_latency: int = 0
+    near_cost: int = 0
+    far_cost: int = 0
+    store_cost: int = 0
+    all_far: bool = False
+    far_step: int = 1
+    group_launch: int = 0
+    wave_launch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine ready to run: SIMDs, resident work-groups and waves of each, and how many work-groups run in all.
+
+    `simd_of` is the SIMD of each resident wave; it may be driven natively or by the interpreter, with equal results.
+    """
+
+    program: Array
+    state: Array
+    op_count: int
+    block_count: int
+
+    def run(self, limit: int = machine.NEVER, *, natively: bool = True) -> int:
+        """Issues up to `limit` instructions and returns how many."""
+        if natively:
+            return _native("run")(self.program.ctypes.data, self.state.ctypes.data, limit)
+        return _interpreted(self, lambda p, m: machine.run(p, m, limit))
+
+    def start(self, *, natively: bool = True) -> int:
+        """Puts the first work-groups on the compute unit."""
+        if natively:
+            return _native("start")(self.program.ctypes.data, self.state.ctypes.data)
+        return _interpreted(self, lambda p, m: machine.start(p, m))
+
+    def head(self, word: int) -> int:
+        """A counter of the machine's head."""
+        return int(self.state[word])
+
+    def part(self, word: int, rows: int, columns: int) -> Array:
+        """The part of the state that a word of the head points to, shape (rows, columns)."""
+        begin = int(self.state[word])
+        return self.state[begin : begin + rows * columns].reshape(rows, columns)
+
+    def tallies(self) -> Array:
+        """Cycles by operation and cause, with a last column of issues: shape (2, ops, causes), first visits and others."""
+        return self.part(machine.TALLIES, 2 * self.op_count, machine.CAUSES).reshape(2, self.op_count, machine.CAUSES)
+
+    def blocks(self) -> Array:
+        """Visits and cycles of waves by block: shape (blocks, 2, 2), first visits and others."""
+        return self.part(machine.BLOCK_TALLIES, 2 * self.block_count, 2).reshape(self.block_count, 2, 2)
+
+
+def _interpreted(m: Machine, work: Callable[[list[int], list[int]], int]) -> int:
+    program, state = m.program.tolist(), m.state.tolist()
+    result = work(program, state)
+    m.state[:] = state
+    return result
+
+
+@lru_cache(maxsize=4)
+def _native(name: str) -> Callable[..., int]:
+    return native_function(machine, name)
+
+
+@dataclass(slots=True)
+class Builder:
+    """Collects blocks and traces, and makes the machine."""
+
+    chip: Chip
+    figures: Figures = field(default_factory=Figures)
+    _words: list[bytes] = field(default_factory=list[bytes])
+    _units: list[bytes] = field(default_factory=list[bytes])
+    _unit_counts: list[int] = field(default_factory=list[int])
+    _details: list[tuple[int, Detail]] = field(default_factory=list[tuple[int, Detail]])
+    _blocks: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    _traces: list[Trace] = field(default_factory=list[Trace])
+
+    def block(self, sequence: Sequence[Timed], details: Sequence[Detail] = ()) -> int:
+        """Adds a block; its number."""
+        first = len(self._words)
+        for timed in sequence:
+            row = _row(timed)
+            self._words.append(row.words)
+            self._units.append(row.units)
+            self._unit_counts.append(row.count)
+        self._details += [(first + n, detail) for n, detail in enumerate(details) if detail is not NO_DETAIL]
+        self._blocks.append((first, len(sequence)))
+        return len(self._blocks) - 1
+
+    def trace(self, trace: Trace) -> None:
+        """Adds the way of a wave. Wave n of work-group g takes trace (g * waves + n) modulo their number."""
+        self._traces.append(trace)
+
+    def machine(
+        self,
+        simd_of: Sequence[int],
+        *,
+        group_waves: int = 1,
+        groups: int | None = None,
+        lds_paths: int = 1,
+        events: int = 0,
+        skip_events: int = 0,
+    ) -> Machine:
+        """The machine with one place for a wave for each entry of `simd_of`, `groups` work-groups in all (default: the places)."""
+        ops = np.frombuffer(b"".join(self._words), np.int64).reshape(-1, machine.OP_WORDS).copy()
+        counts = np.array([0, *self._unit_counts], np.int64).cumsum()
+        ops[:, machine.UNITS] = counts[:-1]
+        for number, detail in self._details:
+            _apply(ops[number], detail)
+        parts = {
+            machine.OPS: ops.reshape(-1),
+            machine.UNIT_LIST: np.frombuffer(b"".join(self._units), np.int64),
+            machine.BLOCKS: np.array(self._blocks, np.int64).reshape(-1),
+            **self._trace_parts(),
+        }
+        total = len(simd_of) // group_waves if groups is None else groups
+        head = self._head(len(ops), len(self._traces), group_waves, total, lds_paths)
+        program = _joined(head, machine.PROGRAM_HEAD, parts)
+        state = _state(simd_of, group_waves, len(ops), len(self._blocks), events, self._has_accesses(), skip_events)
+        return Machine(program, state, len(ops), len(self._blocks))
+
+    def _has_accesses(self) -> bool:
+        return any(trace.accesses is not None for trace in self._traces)
+
+    def _trace_parts(self) -> dict[int, Array]:
+        rows: list[tuple[int, int, int]] = []
+        at = access_at = line_at = 0
+        accesses: list[Array] = []
+        lines: list[Array] = []
+        for trace in self._traces:
+            rows.append((at, at + len(trace.entries), -1 if trace.accesses is None else access_at))
+            at += len(trace.entries)
+            if trace.accesses is not None and trace.lines is not None:
+                moved = trace.accesses.copy()
+                moved[:, machine.ACCESS_LINES] += line_at
+                accesses.append(moved.reshape(-1))
+                lines.append(trace.lines)
+                access_at += len(trace.accesses)
+                line_at += len(trace.lines)
+        none = np.zeros(0, np.int64)
+        return {
+            machine.PATH: np.concatenate([none, *(trace.entries for trace in self._traces)]),
+            machine.TRACES: np.array(rows, np.int64).reshape(-1),
+            machine.ACCESSES: np.concatenate([none, *accesses]),
+            machine.LINE_LIST: np.concatenate([none, *lines]),
+        }
+
+    def _head(self, ops: int, traces: int, group_waves: int, groups: int, lds_paths: int) -> Array:
+        chip, figures = self.chip, self.figures
+        head = np.zeros(machine.PROGRAM_HEAD, np.int64)
+        for word, value in {
+            machine.OP_COUNT: ops,
+            machine.TRACE_COUNT: traces,
+            machine.GROUP_WAVES: group_waves,
+            machine.GROUP_COUNT: groups,
+            machine.SLOT: chip.slot.value,
+            machine.BRANCH_TAKEN: chip.branch_taken.value,
+            machine.FETCH_CYCLES: chip.fetch_latency.value,
+            machine.FETCH_BYTES: chip.fetch_bytes.value,
+            machine.BARRIER_RELEASE: chip.barrier_release.value,
+            machine.VM_LIMIT: chip.vmem_in_flight.value,
+            machine.LGKM_LIMIT: chip.lgkm_in_flight.value,
+            machine.L1_LATENCY: chip.l1_latency.value,
+            machine.NEAR_LATENCY: figures.near_latency,
+            machine.FAR_LATENCY: figures.far_latency,
+            machine.NEAR_COST: figures.near_cost,
+            machine.FAR_COST: figures.far_cost,
+            machine.STORE_COST: figures.store_cost,
+            machine.ALL_FAR: int(figures.all_far),
+            machine.SCALAR_HIT: chip.smem_hit.value,
+            machine.SCALAR_MISS: chip.smem_latency.value,
+            machine.LAUNCH_CYCLES: figures.group_launch,
+            machine.WAVE_CYCLES: figures.wave_launch,
+            machine.LDS_PATHS: lds_paths,
+            machine.FAR_STEP: figures.far_step,
+        }.items():
+            head[word] = value
+        return head
+
+
+def _apply(row: Array, detail: Detail) -> None:
+    row[machine.ADDRESS], row[machine.SIZE] = detail.address, detail.size
+    row[machine.BANKS], row[machine.LINES] = detail.banks, detail.lines
+    row[machine.TARGET], row[machine.PRIORITY] = detail.target, detail.priority
+    row[machine.FLAGS] |= machine.IS_STORE * detail.is_store | machine.IS_BARRIER * detail.is_barrier
+    row[machine.FLAGS] |= machine.IS_SCALAR_MEMORY * detail.is_scalar_memory
+
+
+def _joined(head: Array, size: int, parts: dict[int, Array]) -> Array:
+    at = size
+    for word, part in parts.items():
+        head[word] = at
+        at += len(part)
+    return np.ascontiguousarray(np.concatenate([head, *parts.values()]))
+
+
+def _state(
+    simd_of: Sequence[int], group_waves: int, ops: int, blocks: int, events: int, with_caches: bool, skip_events: int
+) -> Array:
+    waves, simds = len(simd_of), max(simd_of) + 1
+    sizes = {
+        machine.KEYS: waves,
+        machine.WAVES: waves * machine.WAVE_WORDS,
+        machine.SIMDS: simds * machine.SIMD_WORDS,
+        machine.GROUPS: -(-waves // group_waves) * machine.GROUP_WORDS,
+        machine.RECORDS: waves * machine.RECORD_WORDS,
+        machine.TALLIES: 2 * ops * machine.CAUSES,
+        machine.BLOCK_TALLIES: 4 * blocks,
+        machine.EVENTS: events * machine.EVENT_WORDS,
+        machine.L1_TAGS: machine.L1_SETS * machine.L1_WAYS * 2 if with_caches else 0,
+        machine.SEEN: machine.SEEN_LINES if with_caches else 0,
+        machine.SCALAR_TAGS: machine.SCALAR_LINES if with_caches else 0,
+    }
+    state = np.zeros(machine.HEAD_WORDS + sum(sizes.values()), np.int64)
+    at = machine.HEAD_WORDS
+    for word, size in sizes.items():
+        state[word] = at
+        at += size
+    state[machine.WAVE_COUNT] = waves
+    state[machine.EVENT_LIMIT] = events
+    state[machine.EVENT_SKIP] = skip_events
+    first = int(state[machine.WAVES]) + machine.SIMD
+    state[first : first + waves * machine.WAVE_WORDS : machine.WAVE_WORDS] = simd_of
+    first = int(state[machine.SIMDS]) + machine.MATRIX_WAVE
+    state[first : first + simds * machine.SIMD_WORDS : machine.SIMD_WORDS] = -1
+    return state
+
+
+def cause_name(cause: int, timed: Timed) -> str:
+    """The name of what an instruction waited for."""
+    return _PORTS[int(timed.port)] if cause == machine.PORT_TAKEN else CAUSES[cause]
