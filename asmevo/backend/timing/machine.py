@@ -46,8 +46,8 @@ IN_VMCNT, IN_LGKMCNT, IS_PACKED, IS_WAIT, IS_BARRIER, IS_END, IS_STORE, IS_MATRI
 (
     KEYS, WAVES, WAVE_COUNT, SIMDS, GROUPS, RECORDS, TALLIES, BLOCK_TALLIES, L1_TAGS, SEEN, SCALAR_TAGS, EVENTS, EVENT_COUNT,
     EVENT_LIMIT, EVENT_SKIP, ALIVE, LAUNCHED, SEQUENCE, LAST, BANK_FREE, L1_FREE, MEMORY_FREE, LDS_FREE, USED_BANKS, USED_L1,
-    L1_HITS, NEAR_LINES, FAR_LINES, STORE_LINES, STAMP, MACHINE_HEAD,
-) = range(31)  # fmt: skip
+    USED_MEMORY, L1_HITS, NEAR_LINES, FAR_LINES, STORE_LINES, STAMP, MACHINE_HEAD,
+) = range(32)  # fmt: skip
 LDS_FREE_2 = MACHINE_HEAD
 HEAD_WORDS = MACHINE_HEAD + 1
 
@@ -563,6 +563,7 @@ def _vector_memory(p: Words, m: Words, op: int, access: int, at: int) -> int:
         else:
             m[NEAR_LINES] += p[op + LINES]
             path += p[op + LINES] * p[NEAR_COST]
+        m[USED_MEMORY] += path - max(begin * SUB, m[MEMORY_FREE])
         m[MEMORY_FREE] = path
         return max(end, path // SUB) + (p[FAR_LATENCY] if far else p[NEAR_LATENCY])
     return _looked_up(p, m, op, access, begin, end)
@@ -600,6 +601,7 @@ def _looked_up(p: Words, m: Words, op: int, access: int, begin: int, end: int) -
                 latency = max(latency, p[FAR_LATENCY] if far else p[NEAR_LATENCY])
     if misses == 0:
         return end + latency
+    m[USED_MEMORY] += path - max(begin * SUB, m[MEMORY_FREE])
     m[MEMORY_FREE] = path
     return max(end, path // SUB) + latency
 

@@ -37,6 +37,7 @@ class Detail:
 
     `address` and `size` are bytes of code (address -1: fetch is not modelled), `banks` cycles of the LDS array, `lines` those
     that a vector access brings, `target` the number of the block that a branch leads to, `priority` what s_setprio sets.
+    `transfer` and `hold` take the place of the costs' own when they are not negative; with `hold` the instruction is no stall itself.
     """
 
     address: int = -1
@@ -48,6 +49,8 @@ class Detail:
     is_store: bool = False
     is_barrier: bool = False
     is_scalar_memory: bool = False
+    transfer: int = -1
+    hold: int = -1
 
 
 NO_DETAIL = Detail()
@@ -328,6 +331,10 @@ def _apply(row: Array, detail: Detail) -> None:
     row[machine.TARGET], row[machine.PRIORITY] = detail.target, detail.priority
     row[machine.FLAGS] |= machine.IS_STORE * detail.is_store | machine.IS_BARRIER * detail.is_barrier
     row[machine.FLAGS] |= machine.IS_SCALAR_MEMORY * detail.is_scalar_memory
+    if detail.transfer >= 0:
+        row[machine.TRANSFER] = detail.transfer
+    if detail.hold >= 0:
+        row[machine.HOLD], row[machine.CAUSE] = detail.hold, -1
 
 
 def _joined(head: Array, size: int, parts: dict[int, Array]) -> Array:
