@@ -4,9 +4,9 @@ Owns the subset and its translation; it must not know what the module computes. 
 is the reference that tests hold the native code to.
 
 The subset: functions of `int` and `Words` (lists of int) that return an int or nothing; module constants that are ints;
-assignments to names and elements; `if`, `while`, `for ... in range`, `return`, `break`, `continue`; integer arithmetic, comparisons,
-`and`, `or`, `not`, conditional expressions, `min` and `max` of two, calls of the module's own functions. Every value is a signed
-64-bit word; `//` and `%` are for operands that are not negative, and `and` and `or` give 0 or 1.
+assignments to names and elements; `if`, `while`, `for ... in range`, `return`, `break`, `continue`; integer arithmetic,
+comparisons, `and`, `or`, `not`, conditional expressions, `min` and `max` of two, calls of the module's own functions. Every
+value is a signed 64-bit word; `//` and `%` are for operands that are not negative, and `and` and `or` give 0 or 1.
 """
 
 # llvmlite has no type stubs: what its builder returns is unknown to the checker.
@@ -36,7 +36,7 @@ _POINTER = ir.PointerType()
 _VERSION = "1"
 """Raised when the translation changes, so that cached objects are made anew."""
 
-_ARITHMETIC = {
+_ARITHMETIC: dict[type[ast.operator], str] = {
     ast.Add: "add",
     ast.Sub: "sub",
     ast.Mult: "mul",
@@ -48,7 +48,14 @@ _ARITHMETIC = {
     ast.BitOr: "or_",
     ast.BitXor: "xor",
 }
-_COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
 
 
 class NotInSubset(ValueError):
@@ -62,7 +69,8 @@ def translate(module: ModuleType) -> ir.Module:
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     for node in functions:
         kinds = [_POINTER if _annotation(argument) == "Words" else _WORD for argument in node.args.args]
-        ir.Function(found, ir.FunctionType(_WORD, kinds), node.name)
+        made: Any = ir.Function(found, ir.FunctionType(_WORD, kinds), node.name)
+        made.linkage = "internal" if node.name.startswith("_") else "external"
     for node in functions:
         _Translator(module, found, node).translate()
     return found
@@ -125,7 +133,7 @@ class _Translator:
         self._functions = module.globals
         self._node = node
         self._function: Any = module.globals[node.name]
-        self._b = ir.IRBuilder(self._function.append_basic_block("entry"))
+        self._b: Any = ir.IRBuilder(self._function.append_basic_block("entry"))
         self._arrays: dict[str, Any] = {}
         self._locals: dict[str, Any] = {}
         self._loops: list[tuple[Any, Any]] = []

@@ -6,6 +6,8 @@ known, an access is taken to be without conflicts and to touch no more lines tha
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from asmevo.backend.layout import lay_out
 from asmevo.backend.timing.program import NO_DETAIL, Detail
 from asmevo.ir.analysis.bank_conflicts import BankConflicts
@@ -23,13 +25,11 @@ STORE_BYTES = 64
 """What a store or atomic sends to a channel of L2 at once (CDNA3 white paper: 64 bytes a cycle and channel)."""
 
 
-def details_of(
-    kernel: Kernel, manager: AnalysisManager, chip: Chip, *, fetch: bool, rendezvous: bool
-) -> list[list[Detail]]:
+def details_of(kernel: Kernel, manager: AnalysisManager, chip: Chip, *, fetch: bool, rendezvous: bool) -> list[list[Detail]]:
     """For each block, the details of its instructions.
 
-    `fetch`: with the addresses that the code has when it is written. `rendezvous`: barriers are modelled wave by wave and have no
-    fixed cost. Raises E0603 to E0612 when `fetch` is asked for code that cannot be laid out.
+    `fetch`: with the addresses that the code has when it is written. `rendezvous`: barriers are modelled wave by wave and
+    have no fixed cost. Raises E0603 to E0612 when `fetch` is asked for code that cannot be laid out.
     """
     codes = _addresses(kernel) if fetch else {}
     numbers = {block.label: number for number, block in enumerate(kernel.blocks)}
@@ -44,13 +44,9 @@ def details_of(
     for block in kernel.blocks:
         row: list[Detail] = []
         for index, instruction in enumerate(block.instructions):
-            address, size = codes.get((block.label, index), (-1, 4))
-            row.append(
-                _detail(
-                    instruction, chip, kernel.target, numbers, address, size, banks.get((block.label, index)),
-                    lines.get((block.label, index)), rendezvous,
-                )  # fmt: skip
-            )
+            site = (block.label, index)
+            place = _Place(*codes.get(site, (-1, 4)), banks.get(site), lines.get(site))
+            row.append(_detail(instruction, chip, kernel.target, numbers, place, rendezvous))
         found.append(row)
     return found
 
@@ -59,26 +55,24 @@ def _addresses(kernel: Kernel) -> dict[Site, tuple[int, int]]:
     """Address and size of each instruction's code, from the address of the first block; functions lie on 256 bytes."""
     start = kernel.blocks[0].offset or 0 if kernel.blocks else 0
     placed = lay_out(kernel, start).placed
-    codes = {id(item.instruction): (item.offset, len(item.code)) for item in placed}
-    return {
-        (block.label, index): codes[id(instruction)]
-        for block in kernel.blocks
-        for index, instruction in enumerate(block.instructions)
-        if id(instruction) in codes
-    }
+    sites = [(block.label, index) for block in kernel.blocks for index in range(len(block.instructions))]
+    return {site: (item.offset, len(item.code)) for site, item in zip(sites, placed, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an instruction's code lies, and what analysis tells of its access: cycles of banks, lines; None if nothing."""
+
+    address: int
+    size: int
+    banks: int | None
+    lines: int | None
 
 
 def _detail(
-    instruction: Instruction,
-    chip: Chip,
-    target: str,
-    numbers: dict[str, int],
-    address: int,
-    size: int,
-    banks: int | None,
-    lines: int | None,
-    rendezvous: bool,
+    instruction: Instruction, chip: Chip, target: str, numbers: dict[str, int], place: _Place, rendezvous: bool
 ) -> Detail:
+    address, size = place.address, place.size
     definition = instruction.definition
     if definition is None:
         return NO_DETAIL
@@ -95,11 +89,11 @@ def _detail(
         total = definition.memory_bytes * LANES
         return Detail(
             address, size, is_store=store,
-            lines=lines if lines is not None else -(-total // (STORE_BYTES if store else chip.l1_line_bytes.value)),
+            lines=place.lines if place.lines is not None else -(-total // (STORE_BYTES if store else chip.l1_line_bytes.value)),
             transfer=max(chip.slot.value, -(-total // chip.l1_bytes_per_cycle.value)),
         )  # fmt: skip
     if definition.issue is IssueClass.LDS or definition.space is Space.LDS:
-        return Detail(address, size, banks=banks if banks is not None else _ideal_banks(definition, target))
+        return Detail(address, size, banks=place.banks if place.banks is not None else _ideal_banks(definition, target))
     return Detail(address, size, is_scalar_memory=definition.issue is IssueClass.SMEM)
 
 

@@ -10,7 +10,7 @@ try first goes first; among equals the higher priority (s_setprio), then the old
 input gives equal output. For one wave every issue time is a maximum of sums of earlier ones, so without fetch and caches taking
 an instruction away never makes a later one issue later.
 
-`p` is the program and never changes, `m` the machine's state. Both are flat: fields below are offsets from the start of a record.
+`p` is the program and never changes, `m` the machine's state. Both are flat: fields below are offsets from a record's start.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ INTERNAL, VALU, MATRIX, SALU, LDS, VMEM, PORTS = range(7)
 
 # What a wave waits for; `program.CAUSES` has the names.
 (
-    DEPENDENCE, ON_VMCNT, ON_LGKMCNT, MATRIX_UNIT, VECTOR_UNIT, PORT_TAKEN, QUEUE, WAIT_SLOT, NOP, BARRIER, BRANCH, FETCH, ISSUED,
-    CAUSES,
+    DEPENDENCE, ON_VMCNT, ON_LGKMCNT, MATRIX_UNIT, VECTOR_UNIT, PORT_TAKEN, QUEUE, WAIT_SLOT, NOP, BARRIER, BRANCH, FETCH,
+    ISSUED, CAUSES,
 ) = range(14)  # fmt: skip
 
 # Flags of an operation.
@@ -31,30 +31,31 @@ IN_VMCNT, IN_LGKMCNT, IS_PACKED, IS_WAIT, IS_BARRIER, IS_END, IS_STORE, IS_MATRI
 
 # An operation. UNITS points to PLAIN units read or written, then SOURCES of the accumulator, then WRITES.
 (
-    PORT, BUSY, LATENCY, HOLD, TRANSFER, BANKS, FLAGS, WAIT_VM, WAIT_LGKM, CAUSE, MATRIX_BUSY, VALU_SHADOW, PACKED_SHADOW, SAME, OTHER,
-    RESULT, ADDRESS, SIZE, UNITS, PLAIN, SOURCES, WRITES, SOURCE_KEY, WRITE_KEY, TARGET, PRIORITY, LINES, OP_WORDS,
+    PORT, BUSY, LATENCY, HOLD, TRANSFER, BANKS, FLAGS, WAIT_VM, WAIT_LGKM, CAUSE, MATRIX_BUSY, VALU_SHADOW, PACKED_SHADOW,
+    SAME, OTHER, RESULT, ADDRESS, SIZE, UNITS, PLAIN, SOURCES, WRITES, SOURCE_KEY, WRITE_KEY, TARGET, PRIORITY, LINES, OP_WORDS,
 ) = range(28)  # fmt: skip
 
 # The head of the program: where its parts begin, then figures of the chip and the launch.
 (
-    OPS, UNIT_LIST, BLOCKS, PATH, TRACES, ACCESSES, LINE_LIST, OP_COUNT, TRACE_COUNT, GROUP_WAVES, GROUP_COUNT, SLOT, BRANCH_TAKEN,
-    FETCH_CYCLES, FETCH_BYTES, BARRIER_RELEASE, VM_LIMIT, LGKM_LIMIT, L1_LATENCY, NEAR_LATENCY, FAR_LATENCY, NEAR_COST, FAR_COST,
-    STORE_COST, ALL_FAR, SCALAR_HIT, SCALAR_MISS, LAUNCH_CYCLES, WAVE_CYCLES, LDS_PATHS, FAR_STEP, PROGRAM_HEAD,
+    OPS, UNIT_LIST, BLOCKS, PATH, TRACES, ACCESSES, LINE_LIST, OP_COUNT, TRACE_COUNT, GROUP_WAVES, GROUP_COUNT, SLOT,
+    BRANCH_TAKEN, FETCH_CYCLES, FETCH_BYTES, BARRIER_RELEASE, VM_LIMIT, LGKM_LIMIT, L1_LATENCY, NEAR_LATENCY, FAR_LATENCY,
+    NEAR_COST, FAR_COST, STORE_COST, ALL_FAR, SCALAR_HIT, SCALAR_MISS, LAUNCH_CYCLES, WAVE_CYCLES, LDS_PATHS, FAR_STEP,
+    PROGRAM_HEAD,
 ) = range(32)  # fmt: skip
 
 # The head of the machine: where its parts begin, then what is counted.
 (
     KEYS, WAVES, WAVE_COUNT, SIMDS, GROUPS, RECORDS, TALLIES, BLOCK_TALLIES, L1_TAGS, SEEN, SCALAR_TAGS, EVENTS, EVENT_COUNT,
     EVENT_LIMIT, EVENT_SKIP, ALIVE, LAUNCHED, SEQUENCE, LAST, BANK_FREE, L1_FREE, MEMORY_FREE, LDS_FREE, USED_BANKS, USED_L1,
-    USED_MEMORY, L1_HITS, NEAR_LINES, FAR_LINES, STORE_LINES, STAMP, MACHINE_HEAD,
-) = range(32)  # fmt: skip
+    USED_MEMORY, L1_HITS, NEAR_LINES, FAR_LINES, STORE_LINES, STAMP, GROUP_TIME, MACHINE_HEAD,
+) = range(33)  # fmt: skip
 LDS_FREE_2 = MACHINE_HEAD
 HEAD_WORDS = MACHINE_HEAD + 1
 
 # A wave. Its queues and registers follow in RECORDS.
 (
-    CLOCK, SIMD, RANK, AGE, GROUP, STATUS, AT, END, INDEX, SIZE_LEFT, OP, REVISIT, ACCESS, VM_HEAD, VM_COUNT, LGKM_HEAD, LGKM_COUNT,
-    ENTERED, BEFORE, WINDOW, WINDOW_READY, NEXT_READY, TRIED, STARTED, WAVE_WORDS,
+    CLOCK, SIMD, RANK, AGE, GROUP, STATUS, AT, END, INDEX, SIZE_LEFT, OP, REVISIT, ACCESS, VM_HEAD, VM_COUNT, LGKM_HEAD,
+    LGKM_COUNT, ENTERED, BEFORE, WINDOW, WINDOW_READY, NEXT_READY, TRIED, STARTED, WAVE_WORDS,
 ) = range(25)  # fmt: skip
 RUNNING, AT_BARRIER, ENDED = range(3)
 
@@ -82,7 +83,8 @@ SUB = 16
 NEVER = 1 << 62
 EVENT_WORDS = 5
 
-# A trace: path from, to, and first access, -1 without addresses. A path entry is block * 2 + revisit; a block its first op and count.
+# A trace: path from, to, and first access, -1 without addresses. A path entry is block * 2 + revisit; a block its first
+# operation and their number.
 TRACE_WORDS = 3
 # An access: cycles of its path or banks, first line, lines.
 ACCESS_CYCLES, ACCESS_LINES, ACCESS_COUNT, ACCESS_WORDS = range(4)
@@ -456,6 +458,7 @@ def _leave(p: Words, m: Words, wave: int, now: int) -> int:
     m[group + GROUP_LEFT] = max(m[group + GROUP_LEFT], now)
     if m[group + GROUP_ALIVE] > 0:
         return _open(p, m, place, now)
+    m[GROUP_TIME] += m[group + GROUP_LEFT] - m[group + GROUP_STARTED]
     if m[LAUNCHED] < p[GROUP_COUNT]:
         _enter(p, m, place, m[group + GROUP_LEFT])
     return 0

@@ -88,9 +88,7 @@ def estimate(
 
 
 class _Estimator:
-    def __init__(
-        self, flow: Flow, counts: dict[str, int], decoded: dict[str, list[Timed]], chip: Chip, waves: int
-    ) -> None:
+    def __init__(self, flow: Flow, counts: dict[str, int], decoded: dict[str, list[Timed]], chip: Chip, waves: int) -> None:
         self._flow = flow
         self._counts = counts
         self._decoded = decoded
@@ -136,9 +134,7 @@ class _Estimator:
         ready.run()
         return ready
 
-    def _weigh(
-        self, label: str, played: Machine, per_block: dict[str, BlockCost], stalls: dict[int, dict[str, float]]
-    ) -> None:
+    def _weigh(self, label: str, played: Machine, per_block: dict[str, BlockCost], stalls: dict[int, dict[str, float]]) -> None:
         """Adds a block by its later visits where there are any: the first one finds nothing in flight."""
         number, count = self._numbers[label], self._counts[label]
         visits = played.blocks()[number]

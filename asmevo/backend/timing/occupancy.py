@@ -44,7 +44,9 @@ def resident_waves(kernel: Kernel, dispatch: Dispatch, chip: Chip | None = None)
     return max(1, min(occupancy(kernel, dispatch, chip), spread))
 
 
-def waves_per_simd(descriptor: KernelDescriptor, workgroup_items: int, dynamic_lds_bytes: int = 0, chip: Chip | None = None) -> int:
+def waves_per_simd(
+    descriptor: KernelDescriptor, workgroup_items: int, dynamic_lds_bytes: int = 0, chip: Chip | None = None
+) -> int:
     """Waves per SIMD by a descriptor's registers and LDS, for workgroups of so many work-items; errors as `occupancy`."""
     chip = chip or chip_for("")
     scalar = -(-descriptor.sgpr_count // 16) * 16

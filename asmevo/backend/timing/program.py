@@ -23,8 +23,8 @@ from asmevo.ir.isa.chips import Chip
 Array = npt.NDArray[np.int64]
 
 CAUSES = (
-    "dependence", "vmcnt", "lgkmcnt", "matrix unit", "vector unit", "port", "memory queue", "wait slot", "nop", "barrier", "branch",
-    "fetch",
+    "dependence", "vmcnt", "lgkmcnt", "matrix unit", "vector unit", "port", "memory queue", "wait slot", "nop", "barrier",
+    "branch", "fetch",
 )  # fmt: skip
 """Names of what waves lose cycles to, by the machine's numbers; "port" is shown with the port's name."""
 _OWN_CAUSES = {name: number for number, name in enumerate(CAUSES)}
@@ -37,7 +37,8 @@ class Detail:
 
     `address` and `size` are bytes of code (address -1: fetch is not modelled), `banks` cycles of the LDS array, `lines` those
     that a vector access brings, `target` the number of the block that a branch leads to, `priority` what s_setprio sets.
-    `transfer` and `hold` take the place of the costs' own when they are not negative; with `hold` the instruction is no stall itself.
+    `transfer` and `hold` take the place of the costs' own when they are not negative; with `hold` the instruction itself is no
+    stall.
     """
 
     address: int = -1
@@ -142,7 +143,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The head's figures that are not the chip's alone: memory levels as the launch sees them, costs in sixteenths of a cycle."""
+    """The head's figures that are not the chip's alone: memory as the launch sees it, costs in sixteenths of a cycle."""
 
     near_latency: int = 0
     far_latency: int = 0
@@ -248,7 +249,7 @@ class Builder:
         events: int = 0,
         skip_events: int = 0,
     ) -> Machine:
-        """The machine with one place for a wave for each entry of `simd_of`, `groups` work-groups in all (default: the places)."""
+        """The machine with a place for a wave for each entry of `simd_of`; `groups` work-groups run, by default the places."""
         ops = np.frombuffer(b"".join(self._words), np.int64).reshape(-1, machine.OP_WORDS).copy()
         counts = np.array([0, *self._unit_counts], np.int64).cumsum()
         ops[:, machine.UNITS] = counts[:-1]

@@ -38,9 +38,9 @@ LEVELS = ("l2", "mall", "hbm")
 class Assumptions:
     """What is taken for granted where nothing was recorded.
 
-    `executions` counts each instruction by uid over `waves_counted` waves; without it loops run `loop_rounds` times and a branch
-    goes either way in turn. `memory` is the level that vector loads find their data in ("l2", "mall" or "hbm"); every line of
-    every access comes from there. `group_waves` is the size of a work-group (default: the metadata's largest, else the
+    `executions` counts each instruction by uid over `waves_counted` waves; without it loops run `loop_rounds` times and a
+    branch goes either way in turn. `memory` is the level that vector loads find their data in ("l2", "mall" or "hbm"); every
+    line of every access comes from there. `group_waves` is the size of a work-group (default: the metadata's largest, else the
     resident waves), `groups` how many run (default: those that are resident). `active_units` compute units share the
     bandwidth (default: all). `fetch`: instruction fetch is modelled, by the code's own addresses.
     """
@@ -59,8 +59,8 @@ class Assumptions:
 class Way:
     """The way of one wave: numbers of the blocks it ran, in order, shape (n,), by their place in `Kernel.blocks`.
 
-    `accesses`, shape (k, 3), has a row for each memory instruction that it ran: cycles of the LDS banks or of the vector cache's
-    look-up, where its lines begin in `lines`, and how many there are. None: addresses are as assumed.
+    `accesses`, shape (k, 3), has a row for each memory instruction that it ran: cycles of the LDS banks or of the vector
+    cache's look-up, where its lines begin in `lines`, and how many there are. None: addresses are as assumed.
     """
 
     blocks: Array
@@ -100,7 +100,7 @@ class Utilisation:
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Bytes of the compute unit: lines found in its vector cache, brought from L2, from beyond, and stored. 0 if not modelled."""
+    """Bytes of the compute unit: lines found in its vector cache, brought from L2 and from beyond, and stored."""
 
     hit_bytes: int
     near_bytes: int
@@ -110,7 +110,7 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One issue: which resident wave, block and place of the instruction; cycles at which it was next, issued, and was done with.
+    """One issue: which resident wave, which instruction, and cycles.
 
     From `ready` to `issued` the wave waited, until `released` it could not issue another instruction.
     """
@@ -126,12 +126,14 @@ class Event:
 class Timing:
     """Modelled cycles of one compute unit.
 
-    `cycles`: from the first work-group's start to the last one's end. `stalls`: cycles that waves lost, by uid and cause, all
+    `cycles`: from the first work-group's start to the last one's end. `group_cycles`: from a work-group's start to its end, the
+    mean. `stalls`: cycles that waves lost, by uid and cause, all
     waves together; other waves may have used them. `issues`: executions by uid. `block_cycles`: cycles of waves by block label.
     `notes` say what the figures rest on.
     """
 
     cycles: int
+    group_cycles: float
     groups: int
     group_waves: int
     waves_per_simd: int
@@ -166,12 +168,13 @@ def simulate(
     *,
     chip: Chip | None = None,
     waves: int = 1,
+    places: int | None = None,
     timeline: int = 0,
     skip: int = 0,
 ) -> Timing:
     """Runs work-groups of `kernel` on one compute unit that holds `waves` waves a SIMD, or one work-group if that is more.
 
-    `chip` defaults to that of the kernel's target. `timeline` issues are kept as events, after the first `skip`. Deterministic.
+    `places` says how many work-groups it holds instead.     `chip` defaults to that of the kernel's target. `timeline` issues are kept as events, after the first `skip`. Deterministic.
     DiagnosticError E0230 for what the chip does not have, E0237 for a way that is too long.
     Complexity: linear in wave-instructions, some ten million a second.
     """
@@ -185,7 +188,12 @@ def simulate(
     group_waves = basis.group_waves or _group_waves(kernel, waves * simds)
     if not 1 <= group_waves <= simds * chip.max_waves_per_simd.value:
         fail("E0230", f"a work-group of {group_waves} waves; a compute unit of {chip.name} has room for {simds * 8}")
-    places = max(1, waves * simds // group_waves)
+    places = places or max(1, waves * simds // group_waves)
+    if places * group_waves > simds * chip.max_waves_per_simd.value:
+        fail(
+            "E0230",
+            f"{places} work-groups of {group_waves} waves; a compute unit of {chip.name} has room for {simds * 8} waves",
+        )
     manager = AnalysisManager(kernel)
     ways, notes = _ways(kernel, manager, basis)
     builder = Builder(chip, _figures(chip, basis))
@@ -208,7 +216,7 @@ def simulate(
     if ready.head(machine.ALIVE):
         fail("E0237", f"more than {MAX_INSTRUCTIONS:,} wave-instructions were to be modelled", help="model fewer work-groups")
     timing = _timing(kernel, chip, ready, decoded, issued, group_waves, groups, notes)
-    return replace(timing, waves_per_simd=max(1, places * group_waves // simds))
+    return replace(timing, waves_per_simd=-(-min(places, groups) * group_waves // simds))
 
 
 def _group_waves(kernel: Kernel, resident: int) -> int:
@@ -287,6 +295,7 @@ def _timing(
     used = [0.0] * 3 if simds is None else [float(simds[:, n].sum()) / chip.simds.value / cycles for n in _USED]
     return Timing(
         cycles=cycles,
+        group_cycles=played.head(machine.GROUP_TIME) / groups,
         groups=groups,
         group_waves=group_waves,
         waves_per_simd=1,

@@ -34,9 +34,7 @@ def block_executions(kernel: Kernel, loops: Loops, executions: dict[int, int] | 
     }
 
 
-def representative_path(
-    flow: Flow, weights: Mapping[str, float], limit: int, rounds: int | None = ITERATIONS
-) -> list[str]:
+def representative_path(flow: Flow, weights: Mapping[str, float], limit: int, rounds: int | None = ITERATIONS) -> list[str]:
     """Block labels in the order of running, from the first root that runs, at most about `limit` instructions long.
 
     At a branch the successor that lags most behind its share is taken; shares above `rounds` to 1 are cut to that, None: never.

@@ -107,7 +107,7 @@ def parse_chip(text: str, file: str) -> Chip:
     """The chip that a parameter file describes.
 
     Each figure is `{ value, source, confidence }`; what is missing is taken from the chip that `base` names, and says so.
-    DiagnosticError E0236 with the line for a figure without source, of unknown confidence, unknown, missing or not a whole number.
+    DiagnosticError E0236 with the line for a figure without source, of unknown confidence, unknown, missing or no whole number.
     """
     tree = toml_text.parsed(text, file, "E0236")
     for key in ("name", "target"):

@@ -80,7 +80,15 @@ def _round(subject: Subject, flow: Flow, header: str, labels: list[str]) -> Roun
             waited = sum(lost.values())
             at = clock + waited
             issues.append(
-                Issue(place_of(instruction, label), label, print_instruction(instruction), at, waited, lost, at + timed.result_cycles)
+                Issue(
+                    place_of(instruction, label),
+                    label,
+                    print_instruction(instruction),
+                    at,
+                    waited,
+                    lost,
+                    at + timed.result_cycles,
+                )
             )
             clock = at + max(own, float(timed.hold))
     return Round(header, clock, tuple(issues))
