@@ -39,7 +39,7 @@ IN_VMCNT, IN_LGKMCNT, IS_PACKED, IS_WAIT, IS_BARRIER, IS_END, IS_STORE, IS_MATRI
 (
     OPS, UNIT_LIST, BLOCKS, PATH, TRACES, ACCESSES, LINE_LIST, OP_COUNT, TRACE_COUNT, GROUP_WAVES, GROUP_COUNT, SLOT,
     BRANCH_TAKEN, FETCH_CYCLES, FETCH_BYTES, BARRIER_RELEASE, VM_LIMIT, LGKM_LIMIT, L1_LATENCY, NEAR_LATENCY, FAR_LATENCY,
-    NEAR_COST, FAR_COST, STORE_COST, ALL_FAR, SCALAR_HIT, SCALAR_MISS, LAUNCH_CYCLES, WAVE_CYCLES, LDS_PATHS, FAR_STEP,
+    NEAR_COST, FAR_COST, STORE_COST, ALL_FAR, SCALAR_HIT, SCALAR_MISS, LAUNCH_CYCLES, WAVE_CYCLES, LDS_PATHS, FAR_PART,
     PROGRAM_HEAD,
 ) = range(32)  # fmt: skip
 
@@ -47,8 +47,8 @@ IN_VMCNT, IN_LGKMCNT, IS_PACKED, IS_WAIT, IS_BARRIER, IS_END, IS_STORE, IS_MATRI
 (
     KEYS, WAVES, WAVE_COUNT, SIMDS, GROUPS, RECORDS, TALLIES, BLOCK_TALLIES, L1_TAGS, SEEN, SCALAR_TAGS, EVENTS, EVENT_COUNT,
     EVENT_LIMIT, EVENT_SKIP, ALIVE, LAUNCHED, SEQUENCE, LAST, BANK_FREE, L1_FREE, MEMORY_FREE, LDS_FREE, USED_BANKS, USED_L1,
-    USED_MEMORY, L1_HITS, NEAR_LINES, FAR_LINES, STORE_LINES, STAMP, GROUP_TIME, MACHINE_HEAD,
-) = range(33)  # fmt: skip
+    USED_MEMORY, L1_HITS, NEAR_LINES, FAR_LINES, STORE_LINES, STAMP, GROUP_TIME, FAR_OWED, MACHINE_HEAD,
+) = range(34)  # fmt: skip
 LDS_FREE_2 = MACHINE_HEAD
 HEAD_WORDS = MACHINE_HEAD + 1
 
@@ -81,6 +81,7 @@ SCALAR_LINES = 256
 SUB = 16
 """Times of the path to memory are in sixteenths of a cycle."""
 NEVER = 1 << 62
+PARTS = 1024
 EVENT_WORDS = 5
 
 # A trace: path from, to, and first access, -1 without addresses. A path entry is block * 2 + revisit; a block its first
@@ -591,17 +592,19 @@ def _looked_up(p: Words, m: Words, op: int, access: int, begin: int, end: int) -
         else:
             misses += 1
             seen: int = m[SEEN] + line % SEEN_LINES
-            if m[seen] == line + 1:
+            # Of the lines new to this compute unit FAR_PART of PARTS are new to the wider cache too.
+            if m[seen] != line + 1 and p[ALL_FAR]:
+                m[FAR_OWED] += p[FAR_PART]
+            m[seen] = line + 1
+            if m[FAR_OWED] >= PARTS:
+                m[FAR_OWED] -= PARTS
+                m[FAR_LINES] += 1
+                path += p[FAR_COST]
+                latency = max(latency, p[FAR_LATENCY])
+            else:
                 m[NEAR_LINES] += 1
                 path += p[NEAR_COST]
                 latency = max(latency, p[NEAR_LATENCY])
-            else:
-                m[seen] = line + 1
-                m[FAR_LINES] += 1
-                path += p[FAR_COST]
-                # Of the lines new to this compute unit one in FAR_STEP is new to the wider cache too.
-                far: int = m[FAR_LINES] % p[FAR_STEP] == 0
-                latency = max(latency, p[FAR_LATENCY] if far else p[NEAR_LATENCY])
     if misses == 0:
         return end + latency
     m[USED_MEMORY] += path - max(begin * SUB, m[MEMORY_FREE])

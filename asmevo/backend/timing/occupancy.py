@@ -44,17 +44,37 @@ def resident_waves(kernel: Kernel, dispatch: Dispatch, chip: Chip | None = None)
     return max(1, min(occupancy(kernel, dispatch, chip), spread))
 
 
+def resident_groups(kernel: Kernel, dispatch: Dispatch, chip: Chip | None = None) -> int:
+    """Work-groups of this dispatch that a compute unit can hold at once; errors as `occupancy`."""
+    chip = chip or chip_for(kernel.target)
+    items = dispatch.workgroup[0] * dispatch.workgroup[1] * dispatch.workgroup[2]
+    descriptor = kernel.descriptor
+    if descriptor is None:
+        by_registers = min(AnalysisManager(kernel).get(Pressure).waves_per_simd, chip.max_waves_per_simd.value)
+        return _groups(by_registers, items, dispatch.dynamic_lds_bytes, chip)
+    return _groups(_by_registers(descriptor, chip), items, descriptor.group_segment_bytes + dispatch.dynamic_lds_bytes, chip)
+
+
 def waves_per_simd(
     descriptor: KernelDescriptor, workgroup_items: int, dynamic_lds_bytes: int = 0, chip: Chip | None = None
 ) -> int:
     """Waves per SIMD by a descriptor's registers and LDS, for workgroups of so many work-items; errors as `occupancy`."""
     chip = chip or chip_for("")
+    lds_bytes = descriptor.group_segment_bytes + dynamic_lds_bytes
+    return _resident(_by_registers(descriptor, chip), workgroup_items, lds_bytes, chip)
+
+
+def _by_registers(descriptor: KernelDescriptor, chip: Chip) -> int:
     scalar = -(-descriptor.sgpr_count // 16) * 16
-    by_registers = min(waves_for_vector_total(descriptor.vgpr_count), SCALAR_FILE // scalar, chip.max_waves_per_simd.value)
-    return _resident(by_registers, workgroup_items, descriptor.group_segment_bytes + dynamic_lds_bytes, chip)
+    return min(waves_for_vector_total(descriptor.vgpr_count), SCALAR_FILE // scalar, chip.max_waves_per_simd.value)
 
 
 def _resident(by_registers: int, workgroup_items: int, lds_bytes: int, chip: Chip) -> int:
+    groups = _groups(by_registers, workgroup_items, lds_bytes, chip)
+    return max(1, min(by_registers, groups * -(-workgroup_items // WAVE) // chip.simds.value))
+
+
+def _groups(by_registers: int, workgroup_items: int, lds_bytes: int, chip: Chip) -> int:
     if not 0 < workgroup_items <= MAX_WORKGROUP:
         fail("E0230", f"a workgroup has 1 to {MAX_WORKGROUP} work-items, not {workgroup_items}")
     group_waves = -(-workgroup_items // WAVE)
@@ -65,4 +85,4 @@ def _resident(by_registers: int, workgroup_items: int, lds_bytes: int, chip: Chi
         groups = min(groups, chip.lds_bytes.value // lds)
     if not groups:
         fail("E0230", f"a workgroup of {group_waves} waves with {lds} bytes of LDS does not fit a compute unit")
-    return max(1, min(by_registers, groups * group_waves // chip.simds.value))
+    return groups

@@ -151,7 +151,7 @@ class Figures:
     far_cost: int = 0
     store_cost: int = 0
     all_far: bool = False
-    far_step: int = 1
+    far_part: int = machine.PARTS
     group_launch: int = 0
     wave_launch: int = 0
 
@@ -320,7 +320,7 @@ class Builder:
             machine.LAUNCH_CYCLES: figures.group_launch,
             machine.WAVE_CYCLES: figures.wave_launch,
             machine.LDS_PATHS: lds_paths,
-            machine.FAR_STEP: figures.far_step,
+            machine.FAR_PART: figures.far_part,
         }.items():
             head[word] = value
         return head

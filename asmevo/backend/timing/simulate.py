@@ -174,8 +174,9 @@ def simulate(
 ) -> Timing:
     """Runs work-groups of `kernel` on one compute unit that holds `waves` waves a SIMD, or one work-group if that is more.
 
-    `places` says how many work-groups it holds instead.     `chip` defaults to that of the kernel's target. `timeline` issues are kept as events, after the first `skip`. Deterministic.
-    DiagnosticError E0230 for what the chip does not have, E0237 for a way that is too long.
+    `places` says how many work-groups it holds instead. `chip` defaults to that of the kernel's target. `timeline` issues are
+    kept as events, after the first `skip`. Deterministic. DiagnosticError E0230 for what the chip does not have, E0237 for a
+    way that is too long.
     Complexity: linear in wave-instructions, some ten million a second.
     """
     chip = chip or chip_for(kernel.target)
@@ -253,10 +254,10 @@ def _figures(chip: Chip, basis: Recorded | Assumptions) -> Figures:
         near_latency=chip.vmem_latency.value,
         far_latency=latency,
         near_cost=near,
-        far_cost=max(near, round(far * part)),
+        far_cost=max(near, far),
         store_cost=_line_cost(chip, chip.l2_write_gb_per_s.value, active, STORE_BYTES),
         all_far=basis.memory != "l2",
-        far_step=max(1, round(1 / max(part, 1e-6))),
+        far_part=round(machine.PARTS * part),
         group_launch=chip.group_launch.value,
         wave_launch=chip.wave_launch.value,
     )

@@ -1,4 +1,4 @@
-"""Modelled cycles of a whole dispatch: work-groups of one compute unit, recorded and simulated, and what that makes for the chip.
+"""Modelled cycles of a whole dispatch: work-groups of one compute unit, recorded and simulated, and the chip from that.
 
 Owns the step from one compute unit to the chip: compute units are taken to be alike, and the one with most work-groups is the
 last to end. Starting the dispatch itself is not modelled.
