@@ -20,7 +20,7 @@ from asmevo.backend.timing.details import STORE_BYTES
 from asmevo.backend.timing.program import Array
 from asmevo.ir.instruction import Immediate, Instruction, Register, Symbolic
 from asmevo.ir.isa.chips import Chip
-from asmevo.ir.isa.lds_banks import bank_cycles, phases
+from asmevo.ir.isa.lds_banks import Phases, bank_cycles, phases
 from asmevo.ir.isa.model import Access, Counter, Space
 from asmevo.ir.registers import VGPR0
 from asmevo.ir.semantics import program_of, source_bits
@@ -137,7 +137,7 @@ def _costs(site: Site, seen: Sequence[Seen], lds_bytes: int, target: str, chip: 
     active = _active(seen)
     size = site.memory.bytes
     if definition.space is Space.LDS:
-        cycles = sum((_banks(a, active, size, lds_bytes, target, definition.access is Access.LOAD) for a in addresses), none)
+        cycles = sum((bank_costs(a, active, size, lds_bytes, target, definition.access is Access.LOAD) for a in addresses), none)
         return cycles, np.zeros(0, np.int64), none
     if definition.space is Space.SCALAR:
         first = addresses[0][:, :1]
@@ -288,8 +288,11 @@ def _lines(addresses: Words, active: npt.NDArray[np.bool_], size: int, line: int
     return touched[new], new.sum(axis=1).astype(np.int64)
 
 
-def _banks(addresses: Words, active: npt.NDArray[np.bool_], size: int, lds_bytes: int, target: str, is_load: bool) -> Array:
-    """Cycles of the banks of each row; equal patterns, turned by whole dwords, are computed once."""
+def bank_costs(addresses: Words, active: npt.NDArray[np.bool_], size: int, lds_bytes: int, target: str, is_load: bool) -> Array:
+    """Cycles of the LDS banks for each row of byte addresses (n, 64); lanes that are off or outside take no bank.
+
+    Equal patterns, turned by whole dwords, are computed once.
+    """
     served = phases(target, size, is_load=is_load)
     if served is None:
         return np.full(len(active), 8, np.int64)
@@ -297,5 +300,11 @@ def _banks(addresses: Words, active: npt.NDArray[np.bool_], size: int, lds_bytes
     on = active & (whole < lds_bytes)
     first = np.where(on, whole, 1 << 40).min(axis=1, keepdims=True) & ~3
     patterns, which = np.unique(np.where(on, whole - first, -1), axis=0, return_inverse=True)
-    cycles = [max(bank_cycles(served, [a if a >= 0 else None for a in row], size).cycles, 1) for row in patterns.tolist()]
+    cycles = [_cycles_of(served, [a if a >= 0 else None for a in row], size) for row in patterns.tolist()]
     return np.array(cycles, np.int64)[which.reshape(-1)]
+
+
+def _cycles_of(served: Phases, addresses: list[int | None], size: int) -> int:
+    """Cycles of one access. A phase without lanes takes one too: strides of 512 and 1,024 dwords take 33 and 17 (PYHIP)."""
+    idle = sum(all(addresses[lane] is None for lane in group) for group in served.groups)
+    return bank_cycles(served, addresses, size).cycles + idle

@@ -217,6 +217,11 @@ def _try(p: Words, m: Words, wave: int) -> int:
     if p[op + ADDRESS] >= 0:
         at = _later(p, m, at, _fetched(p, m, r, op, at), tally, FETCH)
     at = _later(p, m, at, _registers(p, m, records, op, at), tally, DEPENDENCE)
+    if p[op + SOURCES] > 0:
+        # A chain of matrix instructions goes on as soon as the sum is there, not at the next slot.
+        ready: int = _accumulators(p, m, records, op, at)
+        m[tally + DEPENDENCE] += ready - at
+        at = ready
     if flags & IS_WAIT:
         at = _wait(p, m, r, records, op, at, tally)
     elif p[op + PORT] != INTERNAL:
@@ -270,13 +275,20 @@ def _registers(p: Words, m: Words, records: int, op: int, now: int) -> int:
     for place in range(units, plain):
         latest = max(latest, m[records + READY + p[place]])
     for place in range(plain, plain + p[op + SOURCES]):
-        unit: int = p[place]
-        ready: int = m[records + READY + unit]
-        if ready > latest:
-            key: int = m[records + ACC_KEY + unit]
-            if key:
-                ready = m[records + (ACC_SAME if key == p[op + SOURCE_KEY] else ACC_OTHER) + unit]
-            latest = max(latest, ready)
+        if m[records + ACC_KEY + p[place]] == 0:
+            latest = max(latest, m[records + READY + p[place]])
+    return latest
+
+
+def _accumulators(p: Words, m: Words, records: int, op: int, now: int) -> int:
+    """When sums that matrix instructions have not written yet may be added to."""
+    latest: int = now
+    first: int = p[UNIT_LIST] + p[op + UNITS] + p[op + PLAIN]
+    for place in range(first, first + p[op + SOURCES]):
+        key: int = m[records + ACC_KEY + p[place]]
+        if key != 0 and m[records + READY + p[place]] > now:
+            same: int = ACC_SAME if key == p[op + SOURCE_KEY] else ACC_OTHER
+            latest = max(latest, m[records + same + p[place]])
     return latest
 
 

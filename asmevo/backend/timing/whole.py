@@ -6,6 +6,7 @@ last to end. Starting the dispatch itself is not modelled.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from asmevo.backend.launch import Dispatch
@@ -81,11 +82,7 @@ def dispatch_timing(
         return simulate(kernel, basis, chip=chip, places=resident, timeline=events, skip=skip)
 
     timing = run(simulated, timeline)
-    cycles = float(timing.cycles)
-    if simulated < per_unit:
-        half = max(resident, simulated // 2)
-        rate = (timing.cycles - run(half).cycles) / (simulated - half) if simulated > half else timing.cycles_per_group
-        cycles += rate * (per_unit - simulated)
+    cycles = extrapolated(timing, lambda groups: run(groups).cycles, resident, per_unit)
     return DispatchTiming(
         dispatch.name,
         chip.name,
@@ -98,6 +95,16 @@ def dispatch_timing(
         _achieved(timing, total, cycles, chip),
         timing,
     )
+
+
+def extrapolated(timing: Timing, cycles_of: Callable[[int], int], resident: int, per_unit: int) -> float:
+    """Cycles of `per_unit` work-groups by those of the simulated ones: the rest takes what the last half of them took each."""
+    simulated = timing.groups
+    if simulated >= per_unit:
+        return float(timing.cycles)
+    half = max(resident, simulated // 2)
+    rate = (timing.cycles - cycles_of(half)) / (simulated - half) if simulated > half else timing.cycles_per_group
+    return timing.cycles + rate * (per_unit - simulated)
 
 
 def _achieved(timing: Timing, total: int, cycles: float, chip: Chip) -> tuple[Achieved, ...]:

@@ -161,11 +161,13 @@ def _matrix(instruction: Instruction, definition: OpcodeDef, chip: Chip, reads: 
     kind = Op.DGEMM_16 if Flag.DGEMM in definition.flags and "_16x16x" in definition.mnemonic else Op.XDL
     kind = Op.SGEMM if Flag.SGEMM in definition.flags else Op.DGEMM_4 if kind is Op.XDL and alone else kind
     same, other, result = _result_states(kind, chip.target, passes)
+    # What the next one of a chain waits beyond the time that the unit is taken anyway.
+    chain = slot * passes + chip.matrix_chain.value if chip.matrix_chain.value else 0
     matrix = Matrix(
         busy=slot * passes,
         valu_shadow=slot * valu,
         packed_shadow=slot * max(packed, valu),
-        same_accumulator=slot * (same + 1),
+        same_accumulator=max(slot * (same + 1), chain),
         accumulator=slot * (other + 1),
         result=slot * (result + 1),
     )

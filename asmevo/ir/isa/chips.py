@@ -42,6 +42,7 @@ class Chip:
     target: str
     compute_units: Figure
     clock_mhz: Figure
+    matrix_clock_mhz: Figure
     simds: Figure
     max_waves_per_simd: Figure
     lds_bytes: Figure
@@ -49,6 +50,7 @@ class Chip:
     slot: Figure
     transcendental: Figure
     transcendental_f64: Figure
+    matrix_chain: Figure
     fetch_bytes: Figure
     fetch_latency: Figure
     branch_taken: Figure

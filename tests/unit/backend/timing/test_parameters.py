@@ -16,7 +16,8 @@ def test_every_figure_has_a_source(name):
     assert all(isinstance(figure, Figure) and figure.source for figure in figures)
     assert all(figure.confidence in {*CONFIDENCE, "inherited"} for figure in figures)
     assert all(figure.source.startswith("as MI300X: ") for figure in figures if figure.confidence == "inherited")
-    assert name == "mi250x" or all(figure.value > 0 for figure in figures)
+    may_be_zero = (found.matrix_chain, found.mall_bytes) if name == "mi250x" else (found.matrix_chain,)
+    assert all(figure.value > 0 for figure in figures if figure not in may_be_zero)
 
 
 @pytest.mark.parametrize(("target", "name"), [("gfx942", "MI300X"), ("gfx950", "MI355X"), ("gfx90a", "MI250X")])
