@@ -137,7 +137,9 @@ def _costs(site: Site, seen: Sequence[Seen], lds_bytes: int, target: str, chip: 
     active = _active(seen)
     size = site.memory.bytes
     if definition.space is Space.LDS:
-        cycles = sum((bank_costs(a, active, size, lds_bytes, target, definition.access is Access.LOAD) for a in addresses), none)
+        cycles = sum(
+            (bank_costs(a, active, size, lds_bytes, target, definition.access is Access.LOAD) for a in addresses), none
+        )
         return cycles, np.zeros(0, np.int64), none
     if definition.space is Space.SCALAR:
         first = addresses[0][:, :1]

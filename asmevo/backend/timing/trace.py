@@ -77,7 +77,9 @@ def _next(
     least = min(weights[successor] for successor in live)
     most = math.inf if rounds is None else rounds * least
     shares = {successor: min(weights[successor], most) / least for successor in live}
-    # Ties go to the likelier successor, then to the one with more work ahead.
-    chosen = min(live, key=lambda s: ((taken.get((label, s), 0) + 1) / shares[s], -shares[s], -heat[s], live.index(s)))
+    # Ties: where rounds count, a loop of n is left after n; where only the steady state does, likelier ones are followed. Then
+    # the way with more work ahead is taken.
+    sign = 1 if rounds is None else -1
+    chosen = min(live, key=lambda s: ((taken.get((label, s), 0) + 1) / shares[s], sign * shares[s], -heat[s], live.index(s)))
     taken[label, chosen] = taken.get((label, chosen), 0) + 1
     return chosen

@@ -123,7 +123,7 @@ def _decode(instruction: Instruction, *, chip: Chip, simds: int) -> Timed:
         operand = instruction.operands[0] if instruction.operands else None
         counts = operand if isinstance(operand, WaitCounts) else WaitCounts(0, 0, 0)
         return Timed(uid, Port.INTERNAL, 0, 0, 0, 0, hold=slot, wait=counts, cause="wait slot")
-    if issue is IssueClass.NOP:
+    if issue is IssueClass.NOP or definition.mnemonic == "s_sleep":
         operand = instruction.operands[0] if instruction.operands else None
         count = operand.value if isinstance(operand, Immediate) else 0
         hold = 64 * (count & 127) if definition.mnemonic == "s_sleep" else slot * ((count & 15) + 1)
