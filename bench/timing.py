@@ -464,8 +464,8 @@ is Spearman's correlation over the shapes.
 
 def _kernel_section(kernels: Sequence[dict[str, object]]) -> list[str]:
     parts = [KERNEL_TEXT.format(count=len(kernels))]
-    parts.append("| chip | kernel | shapes | model / published at peak, median (range) | at matrix clock, median | rank |")
-    parts.append("|---|---|--:|--:|--:|--:|")
+    columns = "model / published at peak, median (range) | at matrix clock, median | of these within 25 % | rank"
+    parts.append(f"| chip | kernel | shapes | {columns} |\n|---|---|--:|--:|--:|--:|--:|")
     names = sorted({(str(row["chip"]), str(row["kernel"])) for row in kernels})
     groups = [(name, [kernel]) for name, kernel in names]
     groups += [(name, sorted({k for c, k in names if c == name})) for name in sorted({name for name, _ in names})]
@@ -475,8 +475,10 @@ def _kernel_section(kernels: Sequence[dict[str, object]]) -> list[str]:
         figures = chip(name)
         ratios = sorted(c / figures.clock_mhz.value / u for c, u in zip(cycles, us, strict=True))
         middle = statistics.median(ratios)
-        held = middle * figures.clock_mhz.value / figures.matrix_clock_mhz.value
-        at_matrix = f"{held:.2f}" if figures.matrix_clock_mhz.confidence == "measured" else "no clock"
+        slower = figures.clock_mhz.value / figures.matrix_clock_mhz.value
+        at_matrix = f"{middle * slower:.2f} | {sum(0.75 <= ratio * slower <= 1.25 for ratio in ratios)}"
+        if figures.matrix_clock_mhz.confidence != "measured":
+            at_matrix = "no clock |"
         rank = f"{spearman(cycles, us):.3f}" if len(rows) >= 5 else ""
         title = f"`{members[0]}`" if len(members) == 1 and (name, members) in groups[: len(names)] else "**all**"
         spread = f"{middle:.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})"

@@ -40,8 +40,8 @@ IN_VMCNT, IN_LGKMCNT, IS_PACKED, IS_WAIT, IS_BARRIER, IS_END, IS_STORE, IS_MATRI
     OPS, UNIT_LIST, BLOCKS, PATH, TRACES, ACCESSES, LINE_LIST, OP_COUNT, TRACE_COUNT, GROUP_WAVES, GROUP_COUNT, SLOT,
     BRANCH_TAKEN, FETCH_CYCLES, FETCH_BYTES, BARRIER_RELEASE, VM_LIMIT, LGKM_LIMIT, L1_LATENCY, NEAR_LATENCY, FAR_LATENCY,
     NEAR_COST, FAR_COST, STORE_COST, ALL_FAR, SCALAR_HIT, SCALAR_MISS, LAUNCH_CYCLES, WAVE_CYCLES, LDS_PATHS, FAR_PART,
-    PROGRAM_HEAD,
-) = range(32)  # fmt: skip
+    TO_MEMORY, PROGRAM_HEAD,
+) = range(33)  # fmt: skip
 
 # The head of the machine: where its parts begin, then what is counted.
 (
@@ -65,7 +65,8 @@ READY = 0
 ACC_KEY = UNITS_OF_WAVE
 ACC_SAME = 2 * UNITS_OF_WAVE
 ACC_OTHER = 3 * UNITS_OF_WAVE
-VM_QUEUE = 4 * UNITS_OF_WAVE
+SENT = 4 * UNITS_OF_WAVE
+VM_QUEUE = 5 * UNITS_OF_WAVE
 LGKM_QUEUE = VM_QUEUE + QUEUE_SLOTS
 RECORD_WORDS = LGKM_QUEUE + QUEUE_SLOTS
 
@@ -152,6 +153,7 @@ def _enter(p: Words, m: Words, place: int, now: int) -> int:
         for unit in range(UNITS_OF_WAVE):
             m[records + READY + unit] = 0
             m[records + ACC_KEY + unit] = 0
+            m[records + SENT + unit] = 0
         m[ALIVE] += 1
         if _block(p, m, r):
             _key(m, wave)
@@ -274,6 +276,10 @@ def _registers(p: Words, m: Words, records: int, op: int, now: int) -> int:
     plain: int = units + p[op + PLAIN]
     for place in range(units, plain):
         latest = max(latest, m[records + READY + p[place]])
+    if p[op + PORT] == VMEM or p[op + PORT] == LDS:
+        # Addresses and data that the vector unit has just made take longer to get there.
+        for place in range(units, plain):
+            latest = max(latest, m[records + SENT + p[place]])
     for place in range(plain, plain + p[op + SOURCES]):
         if m[records + ACC_KEY + p[place]] == 0:
             latest = max(latest, m[records + READY + p[place]])
@@ -354,6 +360,7 @@ def _issue(p: Words, m: Words, wave: int, r: int, records: int, op: int, tally: 
             m[s + port] = at + p[op + BUSY]
             if port == VALU:
                 m[s + USED_VALU] += p[op + BUSY]
+                _send(p, m, records, op, at + p[TO_MEMORY])
             if port == SALU:
                 m[s + USED_SALU] += p[op + BUSY]
         if flags & (IN_VMCNT | IN_LGKMCNT):
@@ -500,6 +507,14 @@ def _in_flight(p: Words, m: Words, records: int, op: int, ready: int) -> int:
         m[records + READY + p[place]] = ready
         m[records + ACC_KEY + p[place]] = 0
     return 0
+
+
+def _send(p: Words, m: Words, records: int, op: int, ready: int) -> int:
+    """Notes when results of the vector unit may be addresses or data of memory instructions."""
+    first: int = p[UNIT_LIST] + p[op + UNITS] + p[op + PLAIN] + p[op + SOURCES]
+    for place in range(first, first + p[op + WRITES]):
+        m[records + SENT + p[place]] = ready
+    return ready
 
 
 def _start_memory(p: Words, m: Words, r: int, records: int, op: int, at: int) -> int:

@@ -321,6 +321,7 @@ class Builder:
             machine.WAVE_CYCLES: figures.wave_launch,
             machine.LDS_PATHS: lds_paths,
             machine.FAR_PART: figures.far_part,
+            machine.TO_MEMORY: chip.valu_to_address.value,
         }.items():
             head[word] = value
         return head

@@ -85,6 +85,13 @@ def test_s_sleep_and_s_nop_hold_the_wave():
     assert cycles(ADD, "s_nop 4", ADD) - base == 20
 
 
+def test_a_result_takes_longer_to_memory_than_to_the_vector_unit():
+    """TGSQ: 8 cycles from the VALU write of an address to the load, 4 to the next VALU instruction."""
+    to_load = cycles("v_add_u32_e32 v8, v6, v7", "global_load_dword v4, v8, s[0:1]")
+    no_need = cycles("v_add_u32_e32 v9, v6, v7", "global_load_dword v4, v8, s[0:1]")
+    assert to_load - no_need == 4
+
+
 def test_code_across_a_fetch_window_waits():
     aligned, off = (cycles(*["s_nop 0"] * n, *[FMA] * 64, fetch=True) for n in (2, 1))
     assert off - aligned == pytest.approx(64, abs=12)
