@@ -3,7 +3,8 @@
 Owns the subset and its translation; it must not know what the module computes. The same module runs in the interpreter, which
 is the reference that tests hold the native code to.
 
-The subset: functions of `int` and `Words` (lists of int) that return an int or nothing; module constants that are ints;
+The subset: functions of `int` and `Words` (lists of int) that return an int or nothing, also those imported from another such
+module; constants that are ints, of the module or of one that it imports (`words.SIZE`);
 assignments to names and elements; `if`, `while`, `for ... in range`, `return`, `break`, `continue`; integer arithmetic,
 comparisons, `and`, `or`, `not`, conditional expressions, `min` and `max` of two, calls of the module's own functions. Every
 value is a signed 64-bit word; `//` and `%` are for operands that are not negative, and `and` and `or` give 0 or 1.
@@ -19,9 +20,10 @@ import ast
 import ctypes
 import hashlib
 import inspect
+import sys
 from collections.abc import Callable
 from functools import lru_cache
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import llvmlite
@@ -63,17 +65,30 @@ class NotInSubset(ValueError):
 
 
 def translate(module: ModuleType) -> ir.Module:
-    """The LLVM module of a Python module's functions, each under its own name. Raises NotInSubset."""
+    """The LLVM module of a Python module's functions and of those it imports, under their own names. Raises NotInSubset."""
     found = ir.Module(module.__name__)
-    tree = ast.parse(inspect.getsource(module))
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    for node in functions:
+    functions: list[tuple[ModuleType, ast.FunctionDef]] = []
+    for source in (module, *_imported(module, FunctionType)):
+        tree = ast.parse(inspect.getsource(source))
+        functions += [(source, node) for node in tree.body if isinstance(node, ast.FunctionDef)]
+    for _, node in functions:
         kinds = [_POINTER if _annotation(argument) == "Words" else _WORD for argument in node.args.args]
         made: Any = ir.Function(found, ir.FunctionType(_WORD, kinds), node.name)
         made.linkage = "internal" if node.name.startswith("_") else "external"
-    for node in functions:
-        _Translator(module, found, node).translate()
+    for source, node in functions:
+        _Translator(source, found, node).translate()
     return found
+
+
+def _imported(module: ModuleType, kind: type) -> list[ModuleType]:
+    """The modules whose functions (kind FunctionType) or that themselves (ModuleType) a module of the subset imports."""
+    found: dict[str, ModuleType] = {}
+    for value in vars(module).values():
+        if isinstance(value, kind):
+            name = value.__name__ if isinstance(value, ModuleType) else value.__module__
+            if name != module.__name__:
+                found[name] = sys.modules[name]
+    return [found[name] for name in sorted(found)]
 
 
 def native_function(module: ModuleType, name: str) -> Callable[..., int]:
@@ -94,8 +109,9 @@ class _Engine:
             cpu=cpu, features=features, opt=2, reloc="static", codemodel="large", jit=True
         )
         self._triple = triple
-        source = inspect.getsource(module)
-        facts = f"timing {_VERSION} {source} {llvmlite.__version__} {llvm.llvm_version_info} {cpu} {features}"
+        parts = [module, *_imported(module, FunctionType), *_imported(module, ModuleType)]
+        sources = [inspect.getsource(part) for part in parts]
+        facts = f"timing {_VERSION} {sources} {llvmlite.__version__} {llvm.llvm_version_info} {cpu} {features}"
         data, _ = cache.load_or_build(hashlib.sha256(facts.encode()).hexdigest(), self._compile)
         empty = llvm.parse_assembly("")
         empty.triple = triple
@@ -303,6 +319,11 @@ class _Translator:
                 return self._b.load(self._locals[name], typ=_WORD)
             case ast.Name(id=name):
                 value = getattr(self._source, name, None)
+                if not isinstance(value, int):
+                    raise self._refuse(node)
+                return ir.Constant(_WORD, int(value))
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+                value = getattr(getattr(self._source, name, None), attribute, None)
                 if not isinstance(value, int):
                     raise self._refuse(node)
                 return ir.Constant(_WORD, int(value))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from asmevo.backend.timing import machine
+from asmevo.backend.timing import words
 from asmevo.backend.timing.program import NO_DETAIL, Builder, Detail, Machine, Trace, cause_name
 from asmevo.backend.timing.trace import block_executions, representative_path
 from asmevo.diagnostics import fail
@@ -141,7 +141,7 @@ class _Estimator:
         later = int(visits[1, 0] > 0)
         times, cycles = int(visits[later, 0]), int(visits[later, 1])
         per_block[label] = BlockCost(cycles / max(times, 1) / self._waves, count)
-        lost = played.tallies()[later, self._first[number] : self._first[number + 1], : machine.ISSUED]
+        lost = played.tallies()[later, self._first[number] : self._first[number + 1], : words.ISSUED]
         for place, cause in np.argwhere(lost).tolist():
             timed = self._decoded[label][place]
             uid = self._flow.blocks[label].instructions[place].uid

@@ -15,8 +15,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from asmevo.backend.timing import machine
-from asmevo.backend.timing.compiled import native_function
+from asmevo.backend.timing import machine, words
 from asmevo.ir.analysis.costs import Port, Timed
 from asmevo.ir.isa.chips import Chip
 
@@ -81,36 +80,36 @@ def _row(timed: Timed) -> _Row:
 
 
 def _made(timed: Timed) -> _Row:
-    row = np.zeros(machine.OP_WORDS, np.int64)
+    row = np.zeros(words.OP_WORDS, np.int64)
     matrix = timed.matrix
     # What only an accumulator reads may come early; what is written waits for everything before it.
     source = timed.accumulator & ~timed.reads
     plain = _units(timed.reads | timed.writes & ~source)
     sources, writes = _units(source), _units(timed.writes)
-    flags = machine.IN_VMCNT * timed.vmcnt | machine.IN_LGKMCNT * timed.lgkmcnt | machine.IS_PACKED * timed.packed
-    flags |= machine.IS_WAIT * (timed.wait is not None) | machine.IS_MATRIX * (matrix is not None)
-    row[machine.PORT] = int(timed.port)
-    row[machine.BUSY] = timed.busy
-    row[machine.LATENCY] = timed.latency
-    row[machine.HOLD] = timed.hold
-    row[machine.TRANSFER] = timed.transfer
-    row[machine.FLAGS] = flags
-    row[machine.WAIT_VM] = row[machine.WAIT_LGKM] = -1
+    flags = words.IN_VMCNT * timed.vmcnt | words.IN_LGKMCNT * timed.lgkmcnt | words.IS_PACKED * timed.packed
+    flags |= words.IS_WAIT * (timed.wait is not None) | words.IS_MATRIX * (matrix is not None)
+    row[words.PORT] = int(timed.port)
+    row[words.BUSY] = timed.busy
+    row[words.LATENCY] = timed.latency
+    row[words.HOLD] = timed.hold
+    row[words.TRANSFER] = timed.transfer
+    row[words.FLAGS] = flags
+    row[words.WAIT_VM] = row[words.WAIT_LGKM] = -1
     if timed.wait is not None:
-        row[machine.WAIT_VM] = -1 if timed.wait.vmcnt is None else timed.wait.vmcnt
-        row[machine.WAIT_LGKM] = -1 if timed.wait.lgkmcnt is None else timed.wait.lgkmcnt
-    row[machine.CAUSE] = _OWN_CAUSES.get(timed.cause, -1)
+        row[words.WAIT_VM] = -1 if timed.wait.vmcnt is None else timed.wait.vmcnt
+        row[words.WAIT_LGKM] = -1 if timed.wait.lgkmcnt is None else timed.wait.lgkmcnt
+    row[words.CAUSE] = _OWN_CAUSES.get(timed.cause, -1)
     if matrix is not None:
-        row[machine.MATRIX_BUSY] = matrix.busy
-        row[machine.VALU_SHADOW] = matrix.valu_shadow
-        row[machine.PACKED_SHADOW] = matrix.packed_shadow
-        row[machine.SAME] = matrix.same_accumulator
-        row[machine.OTHER] = matrix.accumulator
-        row[machine.RESULT] = matrix.result
-    row[machine.ADDRESS] = row[machine.TARGET] = row[machine.PRIORITY] = -1
-    row[machine.PLAIN], row[machine.SOURCES], row[machine.WRITES] = len(plain), len(sources), len(writes)
-    row[machine.SOURCE_KEY] = _key(timed.accumulator)
-    row[machine.WRITE_KEY] = _key(timed.writes)
+        row[words.MATRIX_BUSY] = matrix.busy
+        row[words.VALU_SHADOW] = matrix.valu_shadow
+        row[words.PACKED_SHADOW] = matrix.packed_shadow
+        row[words.SAME] = matrix.same_accumulator
+        row[words.OTHER] = matrix.accumulator
+        row[words.RESULT] = matrix.result
+    row[words.ADDRESS] = row[words.TARGET] = row[words.PRIORITY] = -1
+    row[words.PLAIN], row[words.SOURCES], row[words.WRITES] = len(plain), len(sources), len(writes)
+    row[words.SOURCE_KEY] = _key(timed.accumulator)
+    row[words.WRITE_KEY] = _key(timed.writes)
     units = np.array([*plain, *sources, *writes], np.int64)
     return _Row(row.tobytes(), units.tobytes(), len(units))
 
@@ -151,7 +150,7 @@ class Figures:
     far_cost: int = 0
     store_cost: int = 0
     all_far: bool = False
-    far_part: int = machine.PARTS
+    far_part: int = words.PARTS
     group_launch: int = 0
     wave_launch: int = 0
 
@@ -168,7 +167,7 @@ class Machine:
     op_count: int
     block_count: int
 
-    def run(self, limit: int = machine.NEVER, *, natively: bool = True) -> int:
+    def run(self, limit: int = words.NEVER, *, natively: bool = True) -> int:
         """Issues up to `limit` instructions and returns how many."""
         if natively:
             return _native("run")(self.program.ctypes.data, self.state.ctypes.data, limit)
@@ -191,11 +190,11 @@ class Machine:
 
     def tallies(self) -> Array:
         """Cycles by operation and cause, with a last column of issues: shape (2, ops, causes), first visits and others."""
-        return self.part(machine.TALLIES, 2 * self.op_count, machine.CAUSES).reshape(2, self.op_count, machine.CAUSES)
+        return self.part(words.TALLIES, 2 * self.op_count, words.CAUSES).reshape(2, self.op_count, words.CAUSES)
 
     def blocks(self) -> Array:
         """Visits and cycles of waves by block: shape (blocks, 2, 2), first visits and others."""
-        return self.part(machine.BLOCK_TALLIES, 2 * self.block_count, 2).reshape(self.block_count, 2, 2)
+        return self.part(words.BLOCK_TALLIES, 2 * self.block_count, 2).reshape(self.block_count, 2, 2)
 
 
 def _interpreted(m: Machine, work: Callable[[list[int], list[int]], int]) -> int:
@@ -207,6 +206,9 @@ def _interpreted(m: Machine, work: Callable[[list[int], list[int]], int]) -> int
 
 @lru_cache(maxsize=4)
 def _native(name: str) -> Callable[..., int]:
+    # LLVM is loaded when something is modelled, not when this module is.
+    from asmevo.backend.timing.compiled import native_function
+
     return native_function(machine, name)
 
 
@@ -250,20 +252,20 @@ class Builder:
         skip_events: int = 0,
     ) -> Machine:
         """The machine with a place for a wave for each entry of `simd_of`; `groups` work-groups run, by default the places."""
-        ops = np.frombuffer(b"".join(self._words), np.int64).reshape(-1, machine.OP_WORDS).copy()
+        ops = np.frombuffer(b"".join(self._words), np.int64).reshape(-1, words.OP_WORDS).copy()
         counts = np.array([0, *self._unit_counts], np.int64).cumsum()
-        ops[:, machine.UNITS] = counts[:-1]
+        ops[:, words.UNITS] = counts[:-1]
         for number, detail in self._details:
             _apply(ops[number], detail)
         parts = {
-            machine.OPS: ops.reshape(-1),
-            machine.UNIT_LIST: np.frombuffer(b"".join(self._units), np.int64),
-            machine.BLOCKS: np.array(self._blocks, np.int64).reshape(-1),
+            words.OPS: ops.reshape(-1),
+            words.UNIT_LIST: np.frombuffer(b"".join(self._units), np.int64),
+            words.BLOCKS: np.array(self._blocks, np.int64).reshape(-1),
             **self._trace_parts(),
         }
         total = len(simd_of) // group_waves if groups is None else groups
         head = self._head(len(ops), len(self._traces), group_waves, total, lds_paths)
-        program = _joined(head, machine.PROGRAM_HEAD, parts)
+        program = _joined(head, words.PROGRAM_HEAD, parts)
         state = _state(simd_of, group_waves, len(ops), len(self._blocks), events, self._has_accesses(), skip_events)
         return Machine(program, state, len(ops), len(self._blocks))
 
@@ -280,63 +282,63 @@ class Builder:
             at += len(trace.entries)
             if trace.accesses is not None and trace.lines is not None:
                 moved = trace.accesses.copy()
-                moved[:, machine.ACCESS_LINES] += line_at
+                moved[:, words.ACCESS_LINES] += line_at
                 accesses.append(moved.reshape(-1))
                 lines.append(trace.lines)
                 access_at += len(trace.accesses)
                 line_at += len(trace.lines)
         none = np.zeros(0, np.int64)
         return {
-            machine.PATH: np.concatenate([none, *(trace.entries for trace in self._traces)]),
-            machine.TRACES: np.array(rows, np.int64).reshape(-1),
-            machine.ACCESSES: np.concatenate([none, *accesses]),
-            machine.LINE_LIST: np.concatenate([none, *lines]),
+            words.PATH: np.concatenate([none, *(trace.entries for trace in self._traces)]),
+            words.TRACES: np.array(rows, np.int64).reshape(-1),
+            words.ACCESSES: np.concatenate([none, *accesses]),
+            words.LINE_LIST: np.concatenate([none, *lines]),
         }
 
     def _head(self, ops: int, traces: int, group_waves: int, groups: int, lds_paths: int) -> Array:
         chip, figures = self.chip, self.figures
-        head = np.zeros(machine.PROGRAM_HEAD, np.int64)
+        head = np.zeros(words.PROGRAM_HEAD, np.int64)
         for word, value in {
-            machine.OP_COUNT: ops,
-            machine.TRACE_COUNT: traces,
-            machine.GROUP_WAVES: group_waves,
-            machine.GROUP_COUNT: groups,
-            machine.SLOT: chip.slot.value,
-            machine.BRANCH_TAKEN: chip.branch_taken.value,
-            machine.FETCH_CYCLES: chip.fetch_latency.value,
-            machine.FETCH_BYTES: chip.fetch_bytes.value,
-            machine.BARRIER_RELEASE: chip.barrier_release.value,
-            machine.VM_LIMIT: chip.vmem_in_flight.value,
-            machine.LGKM_LIMIT: chip.lgkm_in_flight.value,
-            machine.L1_LATENCY: chip.l1_latency.value,
-            machine.NEAR_LATENCY: figures.near_latency,
-            machine.FAR_LATENCY: figures.far_latency,
-            machine.NEAR_COST: figures.near_cost,
-            machine.FAR_COST: figures.far_cost,
-            machine.STORE_COST: figures.store_cost,
-            machine.ALL_FAR: int(figures.all_far),
-            machine.SCALAR_HIT: chip.smem_hit.value,
-            machine.SCALAR_MISS: chip.smem_latency.value,
-            machine.LAUNCH_CYCLES: figures.group_launch,
-            machine.WAVE_CYCLES: figures.wave_launch,
-            machine.LDS_PATHS: lds_paths,
-            machine.FAR_PART: figures.far_part,
-            machine.TO_MEMORY: chip.valu_to_address.value,
+            words.OP_COUNT: ops,
+            words.TRACE_COUNT: traces,
+            words.GROUP_WAVES: group_waves,
+            words.GROUP_COUNT: groups,
+            words.SLOT: chip.slot.value,
+            words.BRANCH_TAKEN: chip.branch_taken.value,
+            words.FETCH_CYCLES: chip.fetch_latency.value,
+            words.FETCH_BYTES: chip.fetch_bytes.value,
+            words.BARRIER_RELEASE: chip.barrier_release.value,
+            words.VM_LIMIT: chip.vmem_in_flight.value,
+            words.LGKM_LIMIT: chip.lgkm_in_flight.value,
+            words.L1_LATENCY: chip.l1_latency.value,
+            words.NEAR_LATENCY: figures.near_latency,
+            words.FAR_LATENCY: figures.far_latency,
+            words.NEAR_COST: figures.near_cost,
+            words.FAR_COST: figures.far_cost,
+            words.STORE_COST: figures.store_cost,
+            words.ALL_FAR: int(figures.all_far),
+            words.SCALAR_HIT: chip.smem_hit.value,
+            words.SCALAR_MISS: chip.smem_latency.value,
+            words.LAUNCH_CYCLES: figures.group_launch,
+            words.WAVE_CYCLES: figures.wave_launch,
+            words.LDS_PATHS: lds_paths,
+            words.FAR_PART: figures.far_part,
+            words.TO_MEMORY: chip.valu_to_address.value,
         }.items():
             head[word] = value
         return head
 
 
 def _apply(row: Array, detail: Detail) -> None:
-    row[machine.ADDRESS], row[machine.SIZE] = detail.address, detail.size
-    row[machine.BANKS], row[machine.LINES] = detail.banks, detail.lines
-    row[machine.TARGET], row[machine.PRIORITY] = detail.target, detail.priority
-    row[machine.FLAGS] |= machine.IS_STORE * detail.is_store | machine.IS_BARRIER * detail.is_barrier
-    row[machine.FLAGS] |= machine.IS_SCALAR_MEMORY * detail.is_scalar_memory
+    row[words.ADDRESS], row[words.SIZE] = detail.address, detail.size
+    row[words.BANKS], row[words.LINES] = detail.banks, detail.lines
+    row[words.TARGET], row[words.PRIORITY] = detail.target, detail.priority
+    row[words.FLAGS] |= words.IS_STORE * detail.is_store | words.IS_BARRIER * detail.is_barrier
+    row[words.FLAGS] |= words.IS_SCALAR_MEMORY * detail.is_scalar_memory
     if detail.transfer >= 0:
-        row[machine.TRANSFER] = detail.transfer
+        row[words.TRANSFER] = detail.transfer
     if detail.hold >= 0:
-        row[machine.HOLD], row[machine.CAUSE] = detail.hold, -1
+        row[words.HOLD], row[words.CAUSE] = detail.hold, -1
 
 
 def _joined(head: Array, size: int, parts: dict[int, Array]) -> Array:
@@ -352,33 +354,33 @@ def _state(
 ) -> Array:
     waves, simds = len(simd_of), max(simd_of) + 1
     sizes = {
-        machine.KEYS: waves,
-        machine.WAVES: waves * machine.WAVE_WORDS,
-        machine.SIMDS: simds * machine.SIMD_WORDS,
-        machine.GROUPS: -(-waves // group_waves) * machine.GROUP_WORDS,
-        machine.RECORDS: waves * machine.RECORD_WORDS,
-        machine.TALLIES: 2 * ops * machine.CAUSES,
-        machine.BLOCK_TALLIES: 4 * blocks,
-        machine.EVENTS: events * machine.EVENT_WORDS,
-        machine.L1_TAGS: machine.L1_SETS * machine.L1_WAYS * 2 if with_caches else 0,
-        machine.SEEN: machine.SEEN_LINES if with_caches else 0,
-        machine.SCALAR_TAGS: machine.SCALAR_LINES if with_caches else 0,
+        words.KEYS: waves,
+        words.WAVES: waves * words.WAVE_WORDS,
+        words.SIMDS: simds * words.SIMD_WORDS,
+        words.GROUPS: -(-waves // group_waves) * words.GROUP_WORDS,
+        words.RECORDS: waves * words.RECORD_WORDS,
+        words.TALLIES: 2 * ops * words.CAUSES,
+        words.BLOCK_TALLIES: 4 * blocks,
+        words.EVENTS: events * words.EVENT_WORDS,
+        words.L1_TAGS: words.L1_SETS * words.L1_WAYS * 2 if with_caches else 0,
+        words.SEEN: words.SEEN_LINES if with_caches else 0,
+        words.SCALAR_TAGS: words.SCALAR_LINES if with_caches else 0,
     }
-    state = np.zeros(machine.HEAD_WORDS + sum(sizes.values()), np.int64)
-    at = machine.HEAD_WORDS
+    state = np.zeros(words.HEAD_WORDS + sum(sizes.values()), np.int64)
+    at = words.HEAD_WORDS
     for word, size in sizes.items():
         state[word] = at
         at += size
-    state[machine.WAVE_COUNT] = waves
-    state[machine.EVENT_LIMIT] = events
-    state[machine.EVENT_SKIP] = skip_events
-    first = int(state[machine.WAVES]) + machine.SIMD
-    state[first : first + waves * machine.WAVE_WORDS : machine.WAVE_WORDS] = simd_of
-    first = int(state[machine.SIMDS]) + machine.MATRIX_WAVE
-    state[first : first + simds * machine.SIMD_WORDS : machine.SIMD_WORDS] = -1
+    state[words.WAVE_COUNT] = waves
+    state[words.EVENT_LIMIT] = events
+    state[words.EVENT_SKIP] = skip_events
+    first = int(state[words.WAVES]) + words.SIMD
+    state[first : first + waves * words.WAVE_WORDS : words.WAVE_WORDS] = simd_of
+    first = int(state[words.SIMDS]) + words.MATRIX_WAVE
+    state[first : first + simds * words.SIMD_WORDS : words.SIMD_WORDS] = -1
     return state
 
 
 def cause_name(cause: int, timed: Timed) -> str:
     """The name of what an instruction waited for."""
-    return _PORTS[int(timed.port)] if cause == machine.PORT_TAKEN else CAUSES[cause]
+    return _PORTS[int(timed.port)] if cause == words.PORT_TAKEN else CAUSES[cause]

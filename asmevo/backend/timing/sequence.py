@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from asmevo.backend.timing import machine
+from asmevo.backend.timing import words
 from asmevo.backend.timing.program import Builder, Trace
 from asmevo.ir.analysis.costs import Timed
 from asmevo.ir.isa.chips import Chip, chip_for
@@ -41,8 +41,8 @@ def sequence_cost(sequence: Sequence[Timed], *, repeats: int = 1, waves: int = 1
     ready = builder.machine([0] * waves)
     ready.start()
     ready.run()
-    runs = ready.part(machine.WAVES, waves, machine.WAVE_WORDS)
-    started = runs[:, machine.BEFORE].max() if repeats > 1 else 0
-    cycles = int(runs[:, machine.ENTERED].max() - started)
-    lost = ready.tallies()[1, :, : machine.ISSUED].sum(axis=1) // waves
+    runs = ready.part(words.WAVES, waves, words.WAVE_WORDS)
+    started = runs[:, words.BEFORE].max() if repeats > 1 else 0
+    cycles = int(runs[:, words.ENTERED].max() - started)
+    lost = ready.tallies()[1, :, : words.ISSUED].sum(axis=1) // waves
     return SequenceCost(cycles / waves, tuple(lost.tolist()))

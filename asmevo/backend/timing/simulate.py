@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from asmevo.backend.timing import machine
+from asmevo.backend.timing import words
 from asmevo.backend.timing.details import STORE_BYTES, details_of
 from asmevo.backend.timing.program import Array, Builder, Figures, Machine, Trace, cause_name
 from asmevo.backend.timing.trace import assumed_executions, block_executions, representative_path
@@ -214,7 +214,7 @@ def simulate(
     )  # fmt: skip
     ready.start()
     issued = ready.run(MAX_INSTRUCTIONS)
-    if ready.head(machine.ALIVE):
+    if ready.head(words.ALIVE):
         fail("E0237", f"more than {MAX_INSTRUCTIONS:,} wave-instructions were to be modelled", help="model fewer work-groups")
     timing = _timing(kernel, chip, ready, decoded, issued, group_waves, groups, notes)
     return replace(timing, waves_per_simd=-(-min(places, groups) * group_waves // simds))
@@ -257,7 +257,7 @@ def _figures(chip: Chip, basis: Recorded | Assumptions) -> Figures:
         far_cost=max(near, far),
         store_cost=_line_cost(chip, chip.l2_write_gb_per_s.value, active, STORE_BYTES),
         all_far=basis.memory != "l2",
-        far_part=round(machine.PARTS * part),
+        far_part=round(words.PARTS * part),
         group_launch=chip.group_launch.value,
         wave_launch=chip.wave_launch.value,
     )
@@ -266,7 +266,7 @@ def _figures(chip: Chip, basis: Recorded | Assumptions) -> Figures:
 def _line_cost(chip: Chip, gb_per_s: int, active: int, size: int = 0) -> int:
     """Sixteenths of a cycle that a line, or `size` bytes, takes of a compute unit's share."""
     share = gb_per_s * 1000 / (chip.clock_mhz.value * active)
-    return round(machine.SUB * (size or chip.l1_line_bytes.value) / min(share, chip.l2_bytes_per_cycle.value))
+    return round(words.SUB * (size or chip.l1_line_bytes.value) / min(share, chip.l2_bytes_per_cycle.value))
 
 
 def _timing(
@@ -282,21 +282,21 @@ def _timing(
     instructions = list(kernel.instructions())
     tallies = played.tallies().sum(axis=0)
     stalls: dict[int, dict[str, float]] = {}
-    for place, cause in np.argwhere(tallies[:, : machine.ISSUED]).tolist():
+    for place, cause in np.argwhere(tallies[:, : words.ISSUED]).tolist():
         known = stalls.setdefault(instructions[place].uid, {})
         name = cause_name(cause, decoded[place])
         known[name] = known.get(name, 0.0) + float(tallies[place, cause])
-    counts = tallies[:, machine.ISSUED].tolist()
+    counts = tallies[:, words.ISSUED].tolist()
     issues = {i.uid: n for i, n in zip(instructions, counts, strict=True) if n}
     blocks = played.blocks()[:, :, 1].sum(axis=1).tolist()
     # Stores may still be on their way when the last wave has ended.
-    cycles = max(played.head(machine.LAST), played.head(machine.MEMORY_FREE) // machine.SUB, 1)
+    cycles = max(played.head(words.LAST), played.head(words.MEMORY_FREE) // words.SUB, 1)
     line = chip.l1_line_bytes.value
-    simds = played.part(machine.SIMDS, chip.simds.value, machine.SIMD_WORDS) if issued else None
+    simds = played.part(words.SIMDS, chip.simds.value, words.SIMD_WORDS) if issued else None
     used = [0.0] * 3 if simds is None else [float(simds[:, n].sum()) / chip.simds.value / cycles for n in _USED]
     return Timing(
         cycles=cycles,
-        group_cycles=played.head(machine.GROUP_TIME) / groups,
+        group_cycles=played.head(words.GROUP_TIME) / groups,
         groups=groups,
         group_waves=group_waves,
         waves_per_simd=1,
@@ -307,24 +307,24 @@ def _timing(
         block_cycles={block.label: float(c) for block, c in zip(kernel.blocks, blocks, strict=True) if c},
         utilisation=Utilisation(
             *used,
-            lds=played.head(machine.USED_BANKS) / cycles,
-            vector_cache=played.head(machine.USED_L1) / cycles,
-            memory=played.head(machine.USED_MEMORY) / machine.SUB / cycles,
+            lds=played.head(words.USED_BANKS) / cycles,
+            vector_cache=played.head(words.USED_L1) / cycles,
+            memory=played.head(words.USED_MEMORY) / words.SUB / cycles,
         ),
         traffic=Traffic(
-            played.head(machine.L1_HITS) * line,
-            played.head(machine.NEAR_LINES) * line,
-            played.head(machine.FAR_LINES) * line,
-            played.head(machine.STORE_LINES) * STORE_BYTES,
+            played.head(words.L1_HITS) * line,
+            played.head(words.NEAR_LINES) * line,
+            played.head(words.FAR_LINES) * line,
+            played.head(words.STORE_LINES) * STORE_BYTES,
         ),
         notes=(f"{chip.name} model: nothing was measured", *notes),
         events=_events(played, instructions),
     )
 
 
-_USED = (machine.USED_MATRIX, machine.USED_VALU, machine.USED_SALU)
+_USED = (words.USED_MATRIX, words.USED_VALU, words.USED_SALU)
 
 
 def _events(played: Machine, instructions: list[Instruction]) -> tuple[Event, ...]:
-    rows = played.part(machine.EVENTS, played.head(machine.EVENT_COUNT), machine.EVENT_WORDS).tolist()
+    rows = played.part(words.EVENTS, played.head(words.EVENT_COUNT), words.EVENT_WORDS).tolist()
     return tuple(Event(wave, instructions[op].uid, ready, at, end) for wave, op, ready, at, end in rows)

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from asmevo.backend.timing import chip, machine
+from asmevo.backend.timing import chip, words
 from asmevo.backend.timing.program import NO_DETAIL, Builder, Detail, Figures, Trace
 from asmevo.frontend.parser import parse_line
 from asmevo.ir.analysis.costs import decoder
@@ -63,7 +63,7 @@ def test_native_code_is_the_interpreter(seed):
         assert np.array_equal(native.state, interpreted.state)
         if issued < limit:
             break
-    assert native.head(machine.ALIVE) == 0
+    assert native.head(words.ALIVE) == 0
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -83,7 +83,7 @@ def test_every_cycle_of_a_wave_is_an_issue_or_a_loss(seed):
     ready.start()
     ready.run()
     tallies = ready.tallies()[0]
-    lost = int(tallies[:, : machine.ISSUED].sum())
+    lost = int(tallies[:, : words.ISSUED].sum())
     # Waits, nops and barriers are losses for as long as they hold; the others hold a slot.
-    held = sum(int(row[machine.ISSUED]) * t.hold for row, t in zip(tallies, sequence, strict=True) if not t.cause)
+    held = sum(int(row[words.ISSUED]) * t.hold for row, t in zip(tallies, sequence, strict=True) if not t.cause)
     assert lost + held == int(ready.blocks()[0, 0, 1])
