@@ -47,7 +47,7 @@ bench: $(STAMP) ## Time the parser, emulator and passes on this machine
 	$(BIN)/python bench/run.py
 
 bench-timing: $(STAMP) ## Compare the cycle model with published measurements; writes docs/timing_validation.md
-	$(BIN)/python bench/timing.py --write
+	$(BIN)/python -m bench.timing --write
 
 bench-equivalence: $(STAMP) ## Time the equivalence proof (set ASMEVO_CORPUS for production windows)
 	$(BIN)/python bench/equivalence.py

@@ -20,7 +20,7 @@ def stored():
 
 def test_the_page_is_what_the_command_makes():
     made = validation.page(stored())
-    assert made == validation.PAGE.read_text(encoding="utf-8"), "run `python bench/timing.py --write`"
+    assert made == validation.PAGE.read_text(encoding="utf-8"), "run `python -m bench.timing --write`"
 
 
 @pytest.mark.parametrize("number", range(len(validation.SECTIONS)), ids=[title for title, _ in validation.SECTIONS])
