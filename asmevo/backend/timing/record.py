@@ -28,10 +28,10 @@ from asmevo.ir.isa.chips import Chip, chip_for
 from asmevo.ir.kernel import Kernel
 from asmevo.ir.registers import EXEC, M0, VGPR0
 
-MAX_INSTRUCTIONS = 20_000_000
-"""Wave-instructions of a recording before it is refused."""
+MAX_INSTRUCTIONS = 10_000_000
+"""Wave-instructions of a recording before it is refused: about a minute."""
 MAX_ACCESSES = 400_000
-"""Memory instructions of a recording before it is refused: some hundred megabytes."""
+"""Memory instructions of a work-group before it is refused: some hundred megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,7 @@ class _Recorder:
             )
         self.ways: list[Way] = []
         self.executed = 0
+        self._accesses = 0
         self._dispatch = dispatch
         self._chip = chip
         self._prepared = prepare(kernel, strict=False)
@@ -155,6 +156,7 @@ class _Recorder:
         waves = [_Wave(group.states[n], address + n * stride) for n in range(self.waves)]
         for wave in waves:
             wave.state["executed"] = 0
+        self._accesses = 0
         alive = waves
         while alive:
             alive = [wave for wave in alive if self._until_barrier(wave) == layout.BARRIER]
@@ -174,9 +176,10 @@ class _Recorder:
             site = self._sites[pc] if pc < len(self._sites) else None
             if site is not None:
                 wave.seen.append(_snapshot(state, pc, site))
-            if executed > MAX_INSTRUCTIONS or len(wave.seen) > MAX_ACCESSES:
-                what = f"launch '{self._dispatch.name}': a wave runs for more than {executed:,} instructions"
-                fail("E0237", what, help="record a smaller launch, or model without addresses")
+                self._accesses += 1
+            if self.executed + executed > MAX_INSTRUCTIONS or self._accesses > MAX_ACCESSES:
+                what = f"launch '{self._dispatch.name}' is too long to record: a wave has run {executed:,} instructions"
+                fail("E0237", what, help="bench a smaller launch")
             state["limit"] = executed + max(1, self._next_stop[pc] - pc)
             status = step(wave.address)
             if status in (layout.BARRIER, layout.END):

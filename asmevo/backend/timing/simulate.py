@@ -30,7 +30,9 @@ from asmevo.ir.kernel import Kernel
 WAVE = 64
 MAX_INSTRUCTIONS = 200_000_000
 """Issues after which a simulation ends with E0237: minutes."""
-_MAX_WAY = 4_000_000
+_SLICE = 4_000_000
+_MAX_WAY = 2_000_000
+"""Instructions of an assumed way; it is cut there."""
 LEVELS = ("l2", "mall", "hbm")
 
 
@@ -213,11 +215,23 @@ def simulate(
         events=timeline, skip_events=skip,
     )  # fmt: skip
     ready.start()
-    issued = ready.run(MAX_INSTRUCTIONS)
+    issued = _played(ready)
     if ready.head(words.ALIVE):
         fail("E0237", f"more than {MAX_INSTRUCTIONS:,} wave-instructions were to be modelled", help="model fewer work-groups")
     timing = _timing(kernel, chip, ready, decoded, issued, group_waves, groups, notes)
     return replace(timing, waves_per_simd=-(-min(places, groups) * group_waves // simds))
+
+
+def _played(ready: Machine) -> int:
+    """Runs until all waves ended or the budget is spent; an interrupt is seen between slices."""
+    issued = 0
+    while issued < MAX_INSTRUCTIONS:
+        limit = min(_SLICE, MAX_INSTRUCTIONS - issued)
+        step = ready.run(limit)
+        issued += step
+        if step < limit:
+            break
+    return issued
 
 
 def _group_waves(kernel: Kernel, resident: int) -> int:
@@ -239,6 +253,8 @@ def _ways(kernel: Kernel, manager: AnalysisManager, basis: Recorded | Assumption
         counts = {label: count / basis.waves_counted for label, count in counted.items()}
         notes.append("branches go by the counts of an emulated launch, the same for every wave")
     path = representative_path(flow, counts, _MAX_WAY, rounds=None)
+    if sum(len(flow.blocks[label].instructions) for label in path) >= _MAX_WAY:
+        notes.append(f"the way of a wave is cut after {_MAX_WAY:,} instructions")
     numbers = {block.label: number for number, block in enumerate(kernel.blocks)}
     way = Way(np.array([numbers[label] for label in path], np.int64))
     return (way,), tuple(notes)

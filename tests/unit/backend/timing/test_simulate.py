@@ -160,6 +160,13 @@ def test_a_loop_runs_as_often_as_it_is_counted():
     assert found.issues[probe.blocks[2].instructions[0].uid] == 1
 
 
+def test_a_way_that_is_cut_says_so(monkeypatch):
+    monkeypatch.setattr("asmevo.backend.timing.simulate._MAX_WAY", 100)
+    found = simulate(kernel("again:", ADD, "s_cbranch_scc1 again"), Assumptions(group_waves=1, loop_rounds=1000))
+    assert any("cut after 100 instructions" in note for note in found.notes)
+    assert found.wave_instructions < 110 * 4
+
+
 def test_events_tell_when_each_instruction_was_next_and_issued():
     found = simulate(kernel(*LOADS, ADD), Assumptions(group_waves=1, groups=1, fetch=False), timeline=10)
     assert len(found.events) == 4
