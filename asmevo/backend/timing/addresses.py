@@ -1,7 +1,6 @@
-"""Addresses of recorded memory accesses, and what they cost: cycles of LDS banks, lines of memory.
+"""What recorded memory accesses cost: cycles of LDS banks and of the vector cache's look-up, and the lines they touch.
 
-Owns the evaluation of the address expressions of `ir.semantics` over many accesses at once. The rules of banks are
-`isa.lds_banks`'s. A buffer's swizzle is not followed: its lanes are taken to lie one after another.
+Owns the counting over many accesses at once. Addresses come from `observe.accesses`; the rules of banks are `isa.lds_banks`'s.
 """
 
 # NumPy's own stubs leave several methods of plain arrays partially unknown.
@@ -11,50 +10,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from asmevo.backend.observe.accesses import Access as Touched
 from asmevo.backend.timing.details import STORE_BYTES
 from asmevo.backend.timing.program import Array
-from asmevo.ir.instruction import Immediate, Instruction, Register, Symbolic
+from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.chips import Chip
 from asmevo.ir.isa.lds_banks import Phases, bank_cycles, phases
 from asmevo.ir.isa.model import Access, Counter, Space
-from asmevo.ir.registers import VGPR0
-from asmevo.ir.semantics import program_of, source_bits
-from asmevo.ir.semantics.expr import Expr, MemoryOp, Op
 
 LANES = 64
 SCALAR_LINE_BYTES = 64
 Words = npt.NDArray[np.uint64]
-_STRIDE_MASK = 0x3FFF
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """A memory instruction: its effect, the registers to look at (first unit, count) with their names, and its constants.
-
-    `memory` is None when the semantics say nothing of its addresses.
-    """
-
-    instruction: Instruction
-    memory: MemoryOp | None
-    names: tuple[str, ...]
-    registers: tuple[tuple[int, int], ...]
-    constants: dict[str, int]
-    modifiers: dict[str, int]
+_UNKNOWN_CYCLES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One execution of a site: the operation's number, EXEC, M0, and the site's registers, (count, 64) or (count,) uint32."""
+    """One execution of a memory instruction: the operation's number, and what it touched; None when that cannot be told."""
 
     operation: int
-    mask: int
-    m0: int
-    values: tuple[Any, ...]
+    touched: Touched | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,59 +44,26 @@ class AccessBytes:
     lines: Array
 
 
-def site_of(instruction: Instruction, target: str) -> Site | None:
-    """The site of an instruction that increments a memory counter; None for others."""
+def is_counted(instruction: Instruction) -> bool:
+    """Whether the machine takes a row of a way's accesses for the instruction: it increments a memory counter."""
     definition = instruction.definition
-    if definition is None or not {Counter.VMCNT, Counter.LGKMCNT} & set(definition.counters):
-        return None
-    program = program_of(instruction, target)
-    memory = program.memory if program is not None else None
-    names: list[str] = []
-    registers: list[tuple[int, int]] = []
-    constants: dict[str, int] = {}
-    wanted = {str(e.attr) for e in _nodes(memory) if e.op is Op.SRC} | ({memory.resource or ""} if memory else set())
-    for spec, operand in zip(definition.operands, instruction.operands, strict=False):
-        if spec.name not in wanted:
-            continue
-        if isinstance(operand, Register):
-            names.append(spec.name)
-            registers.append((operand.range.unit, operand.range.count))
-        elif isinstance(operand, Immediate) or (isinstance(operand, Symbolic) and operand.value is not None):
-            constants[spec.name] = source_bits(instruction, spec.name)
-    modifiers = {str(e.attr): _integer(instruction, str(e.attr)) for e in _nodes(memory) if e.op is Op.IMM}
-    return Site(instruction, memory, tuple(names), tuple(registers), constants, modifiers)
+    return definition is not None and bool({Counter.VMCNT, Counter.LGKMCNT} & set(definition.counters))
 
 
-def _integer(instruction: Instruction, name: str) -> int:
-    value = instruction.modifier(name, 0)
-    return int(value) if isinstance(value, int) else 0
-
-
-def _nodes(memory: MemoryOp | None) -> list[Expr]:
-    """All nodes of the expressions that addresses are made from."""
-    if memory is None:
-        return []
-    stack = [*memory.addresses, *(e for e in (memory.index, memory.soffset) if e is not None)]
-    found: list[Expr] = []
-    while stack:
-        node = stack.pop()
-        found.append(node)
-        stack += node.args
-    return found
-
-
-def accesses_of(seen: Sequence[Seen], sites: Sequence[Site | None], lds_bytes: int, target: str, chip: Chip) -> AccessBytes:
-    """A row for each access: cycles, first line, lines. What is not known costs as little as its bytes allow."""
+def accesses_of(seen: Sequence[Seen], instructions: Sequence[Instruction], target: str, chip: Chip) -> AccessBytes:
+    """A row for each access: cycles, first line, lines. What is not known costs four cycles and no line."""
     by_operation: dict[int, list[int]] = {}
-    for place, one in enumerate(seen):
-        by_operation.setdefault(one.operation, []).append(place)
     rows = np.zeros((len(seen), 3), np.int64)
+    for place, one in enumerate(seen):
+        if one.touched is None:
+            rows[place, 0] = _UNKNOWN_CYCLES
+        else:
+            by_operation.setdefault(one.operation, []).append(place)
     lines: list[Array] = []
     total = 0
     for operation, places in by_operation.items():
-        site = sites[operation]
-        assert site is not None
-        cycles, found, counts = _costs(site, [seen[p] for p in places], lds_bytes, target, chip)
+        touched = [t for t in (seen[p].touched for p in places) if t is not None]
+        cycles, found, counts = _costs(instructions[operation], touched, target, chip)
         rows[places, 0] = cycles
         rows[places, 1] = total + np.concatenate([[0], counts.cumsum()[:-1]])
         rows[places, 2] = counts
@@ -126,153 +72,27 @@ def accesses_of(seen: Sequence[Seen], sites: Sequence[Site | None], lds_bytes: i
     return AccessBytes(rows, np.concatenate([np.zeros(0, np.int64), *lines]))
 
 
-def _costs(site: Site, seen: Sequence[Seen], lds_bytes: int, target: str, chip: Chip) -> tuple[Array, Array, Array]:
-    """Cycles, all lines in order, and how many of them each access has."""
-    definition = site.instruction.definition
+def _costs(instruction: Instruction, touched: Sequence[Touched], target: str, chip: Chip) -> tuple[Array, Array, Array]:
+    """Cycles, all lines in order, and how many of them each access of one instruction has."""
+    definition = instruction.definition
     assert definition is not None
-    none = np.zeros(len(seen), np.int64)
-    addresses = _addresses(site, seen)
-    if addresses is None or site.memory is None:
-        return none + 4, np.zeros(0, np.int64), none
-    active = _active(seen)
-    size = site.memory.bytes
+    none = np.zeros(len(touched), np.int64)
+    size = touched[0].bytes
+    addresses = np.zeros((len(touched[0].addresses), len(touched), LANES), np.uint64)
+    active = np.zeros((len(touched), LANES), np.bool_)
+    for n, one in enumerate(touched):
+        addresses[:, n, one.lanes] = one.addresses
+        active[n, one.lanes] = True
+    is_load = definition.access in (Access.LOAD, Access.LDS_DMA)
     if definition.space is Space.LDS:
-        cycles = sum(
-            (bank_costs(a, active, size, lds_bytes, target, definition.access is Access.LOAD) for a in addresses), none
-        )
+        everywhere = 1 << 40
+        cycles = sum((bank_costs(a, active, size, everywhere, target, is_load) for a in addresses), none)
         return cycles, np.zeros(0, np.int64), none
     if definition.space is Space.SCALAR:
-        first = addresses[0][:, :1]
-        found, counts = _lines(first, first >= 0, definition.memory_bytes, SCALAR_LINE_BYTES)
+        found, counts = _lines(addresses[0], active, definition.memory_bytes, SCALAR_LINE_BYTES)
         return none, found, counts
-    is_load = definition.access in (Access.LOAD, Access.LDS_DMA)
-    if site.memory.resource is not None:
-        addresses, active = _in_buffer(site, seen, addresses, active)
     found, counts = _lines(addresses[0], active, size, chip.l1_line_bytes.value if is_load else STORE_BYTES)
-    return np.maximum(counts, 4), found, counts
-
-
-def _active(seen: Sequence[Seen]) -> npt.NDArray[np.bool_]:
-    masks = np.array([one.mask for one in seen], np.uint64)
-    return (masks[:, None] >> np.arange(LANES, dtype=np.uint64) & np.uint64(1)).astype(np.bool_)
-
-
-def _addresses(site: Site, seen: Sequence[Seen]) -> list[Words] | None:
-    """Byte addresses (n, 64) of each address expression; None when one uses what is not evaluated here."""
-    if site.memory is None:
-        return None
-    values = _Values(site, seen)
-    found = [values.of(expression) for expression in site.memory.addresses]
-    return [f for f in found if f is not None] if all(f is not None for f in found) else None
-
-
-class _Values:
-    """Expressions over many executions at once, (n, 64) or broadcastable uint64."""
-
-    def __init__(self, site: Site, seen: Sequence[Seen]) -> None:
-        self._site = site
-        self._seen = seen
-        self._named: dict[str, Words] = {}
-        for place, (name, (unit, count)) in enumerate(zip(site.names, site.registers, strict=True)):
-            words = np.array([one.values[place] for one in seen], np.uint64)
-            if unit < VGPR0:
-                words = words[:, :, None]
-            low = words[:, 0]
-            self._named[name] = low if count == 1 else low | words[:, 1] << np.uint64(32)
-
-    def raw(self, name: str) -> Words | None:
-        """A scalar operand's words, (n, count)."""
-        if name not in self._site.names:
-            return None
-        place = self._site.names.index(name)
-        return np.array([one.values[place] for one in self._seen], np.uint64)
-
-    def of(self, e: Expr) -> Words | None:
-        """The value of `e`; None for what addresses are not made from."""
-        leaf = self._leaf(e)
-        if leaf is not None:
-            return leaf & _mask(e.bits)
-        args = [self.of(a) for a in e.args]
-        if not args or any(a is None for a in args):
-            return None
-        known = [a for a in args if a is not None]
-        result = _applied(e, known)
-        return None if result is None else result & _mask(e.bits)
-
-    def _leaf(self, e: Expr) -> Words | None:
-        match e.op:
-            case Op.CONST:
-                return np.array([[int(e.attr) if isinstance(e.attr, int) else 0]], np.uint64)
-            case Op.IMM:
-                return np.array([[self._site.modifiers.get(str(e.attr), 0) & (1 << 64) - 1]], np.uint64)
-            case Op.LANE:
-                return np.arange(LANES, dtype=np.uint64)[None, :]
-            case Op.SPECIAL if e.attr == "m0":
-                return np.array([[one.m0] for one in self._seen], np.uint64)
-            case Op.SRC if str(e.attr) in self._named:
-                return self._named[str(e.attr)]
-            case Op.SRC if str(e.attr) in self._site.constants:
-                return np.array([[self._site.constants[str(e.attr)] & (1 << 64) - 1]], np.uint64)
-            case _:
-                return None
-
-
-def _mask(bits: int) -> np.uint64:
-    return np.uint64((1 << min(bits, 64)) - 1)
-
-
-def _applied(e: Expr, args: list[Words]) -> Words | None:
-    width = e.args[0].bits
-    match e.op:
-        case Op.ADD:
-            return args[0] + args[1]
-        case Op.SUB:
-            return args[0] - args[1]
-        case Op.MUL:
-            return args[0] * args[1]
-        case Op.AND:
-            return args[0] & args[1]
-        case Op.OR:
-            return args[0] | args[1]
-        case Op.SHL:
-            return args[0] << np.minimum(args[1], np.uint64(63))
-        case Op.LSHR:
-            return args[0] >> np.minimum(args[1], np.uint64(63))
-        case Op.EXTRACT:
-            return args[0] >> np.uint64(int(e.attr) if isinstance(e.attr, int) else 0)
-        case Op.CONCAT:
-            return args[0] << np.uint64(e.args[1].bits) | args[1]
-        case Op.ZEXT:
-            return args[0]
-        case Op.SEXT:
-            sign = np.uint64(1 << width - 1)
-            return (args[0] ^ sign) - sign
-        case _:
-            return None
-
-
-def _in_buffer(
-    site: Site, seen: Sequence[Seen], addresses: list[Words], active: npt.NDArray[np.bool_]
-) -> tuple[list[Words], npt.NDArray[np.bool_]]:
-    """Addresses from a buffer's base on, and which lanes lie inside it."""
-    assert site.memory is not None
-    values = _Values(site, seen)
-    words = values.raw(site.memory.resource or "")
-    if words is None or words.shape[1] < 4:
-        return addresses, active & False
-    base = words[:, :1] | (words[:, 1:2] & np.uint64(0xFFFF)) << np.uint64(32)
-    stride = words[:, 1:2] >> np.uint64(16) & np.uint64(_STRIDE_MASK)
-    offset = np.broadcast_to(addresses[0], active.shape)
-    records = words[:, 2:3]
-    inside = offset < np.where(stride == 0, records, records * np.maximum(stride, np.uint64(1)))
-    index = values.of(site.memory.index) if site.memory.index is not None else None
-    if index is not None:
-        inside = np.broadcast_to(index, active.shape) < records
-        offset = offset + index * stride
-    soffset = values.of(site.memory.soffset) if site.memory.soffset is not None else None
-    if soffset is not None:
-        offset = offset + soffset
-    return [base + offset], active & inside
+    return np.maximum(counts, _UNKNOWN_CYCLES), found, counts
 
 
 def _lines(addresses: Words, active: npt.NDArray[np.bool_], size: int, line: int) -> tuple[Array, Array]:

@@ -19,14 +19,15 @@ import numpy as np
 from asmevo.backend.emulator import layout, prepare
 from asmevo.backend.emulator.decode import Prepared
 from asmevo.backend.emulator.native import native
-from asmevo.backend.emulator.setup import Order, build_entry, build_group, build_memory, build_plan
+from asmevo.backend.emulator.setup import Memory, Order, build_entry, build_group, build_memory, build_plan
 from asmevo.backend.launch import Dispatch
-from asmevo.backend.timing.addresses import Seen, Site, accesses_of, site_of
+from asmevo.backend.observe.accesses import AccessReader
+from asmevo.backend.observe.watch import Moment
+from asmevo.backend.timing.addresses import Seen, accesses_of, is_counted
 from asmevo.backend.timing.simulate import Recorded, Way
 from asmevo.diagnostics import fail
 from asmevo.ir.isa.chips import Chip, chip_for
 from asmevo.ir.kernel import Kernel
-from asmevo.ir.registers import EXEC, M0, VGPR0
 
 MAX_INSTRUCTIONS = 10_000_000
 """Wave-instructions of a recording before it is refused: about a minute."""
@@ -99,6 +100,9 @@ def _distinct_lines(ways: Sequence[Way]) -> int:
 
 @dataclass(slots=True)
 class _Wave:
+    number: int
+    workgroup: tuple[int, int, int]
+    memory: Memory
     state: Any
     address: int
     blocks: list[int] = field(default_factory=list[int])
@@ -120,7 +124,8 @@ class _Recorder:
         self._dispatch = dispatch
         self._chip = chip
         self._prepared = prepare(kernel, strict=False)
-        self._sites = [site_of(i, kernel.target) for i in self._prepared.instructions]
+        self._reader = AccessReader(kernel.target, strict=False)
+        self._counted = [is_counted(i) for i in self._prepared.instructions]
         self._block_at = _first_operations(self._prepared)
         self._next_stop = self._stops()
         step = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p)
@@ -129,12 +134,12 @@ class _Recorder:
 
     def _stops(self) -> list[int]:
         """For each operation the next one behind it that begins a block or touches memory."""
-        count = len(self._sites)
+        count = len(self._counted)
         stops = [count] * (count + 1)
         following = count
         for n in range(count - 1, -1, -1):
             stops[n] = following
-            if n in self._block_at or self._sites[n] is not None:
+            if n in self._block_at or self._counted[n]:
                 following = n
         return stops
 
@@ -145,7 +150,7 @@ class _Recorder:
         descriptor = self._prepared.kernel.descriptor
         lds = (descriptor.group_segment_bytes if descriptor else 0) + self._dispatch.dynamic_lds_bytes
         memory = build_memory(self._dispatch, lds)
-        counts = np.zeros(max(1, len(self._sites)), np.uint64)
+        counts = np.zeros(max(1, len(self._counted)), np.uint64)
         group = build_group(self._prepared, memory, counts, self.waves, lds, False)
         entry = build_entry(self._prepared, self._dispatch, memory)
         plan = build_plan(self._prepared, group, entry, Order(place, np.ones(1, np.uint64)), np.zeros(2, np.uint64))
@@ -153,7 +158,8 @@ class _Recorder:
         group.states["limit"] = 0
         self._enter(plan.record.ctypes.data)
         address, stride = group.states.ctypes.data, group.states.strides[0]
-        waves = [_Wave(group.states[n], address + n * stride) for n in range(self.waves)]
+        where = (int(place[0, 0]), int(place[0, 1]), int(place[0, 2]))
+        waves = [_Wave(n, where, memory, group.states[n], address + n * stride) for n in range(self.waves)]
         for wave in waves:
             wave.state["executed"] = 0
         self._accesses = 0
@@ -162,8 +168,16 @@ class _Recorder:
             alive = [wave for wave in alive if self._until_barrier(wave) == layout.BARRIER]
         for wave in waves:
             self.executed += int(wave.state["executed"])
-            found = accesses_of(wave.seen, self._sites, lds, self._prepared.kernel.target, self._chip)
+            found = accesses_of(wave.seen, self._prepared.instructions, self._prepared.kernel.target, self._chip)
             self.ways.append(Way(np.array(wave.blocks, np.int64), found.accesses, found.lines))
+
+    def _moment(self, wave: _Wave, pc: int) -> Moment:
+        """The wave before an operation, as observers see it."""
+        operation = self._prepared.ops.ctypes.data + pc * layout.OP.itemsize
+        instruction = self._prepared.instructions[pc]
+        return Moment(
+            pc, instruction, wave.number, wave.workgroup, wave.state, (wave.address, operation), self._dispatch, wave.memory
+        )
 
     def _until_barrier(self, wave: _Wave) -> int:
         """Steps a wave to its next barrier or its end."""
@@ -173,9 +187,8 @@ class _Recorder:
             block = self._block_at.get(pc)
             if block is not None:
                 wave.blocks.append(block)
-            site = self._sites[pc] if pc < len(self._sites) else None
-            if site is not None:
-                wave.seen.append(_snapshot(state, pc, site))
+            if pc < len(self._counted) and self._counted[pc]:
+                wave.seen.append(Seen(pc, self._reader.read(self._moment(wave, pc))))
                 self._accesses += 1
             if self.executed + executed > MAX_INSTRUCTIONS or self._accesses > MAX_ACCESSES:
                 what = f"launch '{self._dispatch.name}' is too long to record: a wave has run {executed:,} instructions"
@@ -200,14 +213,3 @@ def _first_operations(prepared: Prepared) -> dict[int, int]:
             found[count] = number
         count += len(block.instructions)
     return found
-
-
-def _snapshot(state: Any, operation: int, site: Site) -> Seen:
-    """The registers that an access's addresses depend on, before it runs."""
-    scalar, vector = state["scalar"], state["vector"]
-    mask = int(scalar[EXEC]) | int(scalar[EXEC + 1]) << 32
-    values = tuple(
-        vector[unit - VGPR0 : unit - VGPR0 + count].copy() if unit >= VGPR0 else scalar[unit : unit + count].copy()
-        for unit, count in site.registers
-    )
-    return Seen(operation, mask, int(scalar[M0]), values)
