@@ -19,7 +19,7 @@ import numpy as np
 from asmevo.backend.emulator import layout, prepare
 from asmevo.backend.emulator.decode import Prepared
 from asmevo.backend.emulator.native import native
-from asmevo.backend.emulator.setup import Memory, Order, build_entry, build_group, build_memory, build_plan
+from asmevo.backend.emulator.setup import Memory, Order, build_entry, build_group, build_memory, build_plan, scratch_per_lane
 from asmevo.backend.launch import Dispatch
 from asmevo.backend.observe.accesses import AccessReader
 from asmevo.backend.observe.watch import Moment
@@ -149,11 +149,13 @@ class _Recorder:
         place = np.array([[number % gx, number // gx % gy, number // (gx * gy)]], np.uint32)
         descriptor = self._prepared.kernel.descriptor
         lds = (descriptor.group_segment_bytes if descriptor else 0) + self._dispatch.dynamic_lds_bytes
-        memory = build_memory(self._dispatch, lds)
+        scratch = self.waves * layout.LANES * scratch_per_lane(self._prepared.kernel)
+        memory = build_memory(self._dispatch, lds, scratch)
         counts = np.zeros(max(1, len(self._counted)), np.uint64)
         group = build_group(self._prepared, memory, counts, self.waves, lds, False)
         entry = build_entry(self._prepared, self._dispatch, memory)
-        plan = build_plan(self._prepared, group, entry, Order(place, np.ones(1, np.uint64)), np.zeros(2, np.uint64))
+        order = Order(place, np.array([number], np.uint32), np.ones(1, np.uint64))
+        plan = build_plan(self._prepared, group, entry, order, np.zeros(2, np.uint64))
         # A budget of nothing: the engine sets every wave up, and stops before the first instruction.
         group.states["limit"] = 0
         self._enter(plan.record.ctypes.data)
