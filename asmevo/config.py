@@ -45,7 +45,6 @@ class SearchSettings(_Strict):
 class TimingSettings(_Strict):
     """The cycle model's machine."""
 
-    chip: Literal["mi300x"] = Field(default="mi300x", description="parameter set of the cycle model")
     waves_per_simd: int | None = Field(
         default=None, ge=1, le=8, description="resident waves; by default what the launch's grid gives"
     )

@@ -20,6 +20,7 @@ from asmevo.cli import (
     optimising,
     roundtrip,
     text,
+    timing,
 )
 from asmevo.cli.common import Exit
 
@@ -46,7 +47,7 @@ def options(
     """Makes compiled AMD GPU kernels faster and shows that they still do the same."""
 
 
-for group in (inspect, containers, analyze, roundtrip, optimising, lineage, judging, emulate, launching, about, text):
+for group in (inspect, containers, analyze, roundtrip, optimising, lineage, judging, emulate, timing, launching, about, text):
     group.register(app)
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from asmevo.backend.timing.model import estimate
 from asmevo.ir.analysis.costs import Port, Timed, decode
-from asmevo.ir.isa.chips import MI300X
+from asmevo.ir.isa.chips import chip_for
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.base import PassContext, PassResult, option
 from asmevo.passes.regions import RegionGraph, regions_of, reordered
@@ -75,7 +75,8 @@ def schedule_region(
     `bias` 0 keeps the original order among ready nodes; `noise` perturbs each priority by up to that fraction.
     Complexity: nodes times ready nodes, plus edges.
     """
-    costs = [decode(node, MI300X, MI300X.simds.value) for node in graph.nodes]
+    chip = chip_for(graph.kernel.target)
+    costs = [decode(node, chip, chip.simds.value) for node in graph.nodes]
     height = _heights(graph, costs)
     longest = max(height, default=1) or 1
     count = len(costs)
@@ -137,7 +138,7 @@ def _heights(graph: RegionGraph, costs: Sequence[Timed]) -> list[int]:
     for node in range(len(costs) - 1, -1, -1):
         height[node] = max(
             (_edge_cycles(graph, costs, node, s) + height[s] for s in graph.successors[node]),
-            default=_result_cycles(costs[node]),
+            default=costs[node].result_cycles,
         )
     return height
 
@@ -150,8 +151,4 @@ def _edge_cycles(graph: RegionGraph, costs: Sequence[Timed], source: int, target
     if producer.matrix is not None and consumer.matrix is not None and producer.writes & consumer.accumulator:
         same = producer.writes == consumer.accumulator
         return producer.matrix.same_accumulator if same else producer.matrix.accumulator
-    return _result_cycles(producer)
-
-
-def _result_cycles(cost: Timed) -> int:
-    return max(cost.hold, cost.matrix.result if cost.matrix is not None else cost.latency)
+    return producer.result_cycles

@@ -9,12 +9,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from asmevo.backend.timing.sequence import SequenceCost, sequence_cost
-from asmevo.ir.analysis.costs import Timed, decode
+from asmevo.ir.analysis.costs import Timed, decoder
 from asmevo.ir.instruction import Instruction, WaitCounts
 from asmevo.ir.isa import lookup
-from asmevo.ir.isa.chips import MI300X
+from asmevo.ir.isa.chips import Chip, chip_for
 from asmevo.passes.fillers import is_filler
 from asmevo.passes.list_schedule import schedule_region
 from asmevo.passes.regions import RegionGraph
@@ -33,16 +34,18 @@ class OrderSearch:
     random_source: random.Random
     order: list[int] = field(init=False)
     cost: SequenceCost = field(init=False)
+    _chip: Chip = field(init=False)
     _before: list[Timed] = field(init=False)
     _after: list[Timed] = field(init=False)
     _nodes: list[Timed] = field(init=False)
     _positions: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
+        self._chip = chip_for(self.graph.kernel.target)
         block = self.graph.kernel.block(self.graph.region.label)
-        self._before = [_timed(i) for i in block.instructions[: self.graph.region.start]]
-        self._after = [_timed(i) for i in block.instructions[self.graph.region.stop :]]
-        self._nodes = [_timed(i) for i in self.graph.nodes]
+        self._before = [_timed(i, self._chip) for i in block.instructions[: self.graph.region.start]]
+        self._after = [_timed(i, self._chip) for i in block.instructions[self.graph.region.stop :]]
+        self._nodes = [_timed(i, self._chip) for i in self.graph.nodes]
         self.order = list(range(len(self._nodes)))
         self.cost, self._positions = self._evaluate(self.order)
 
@@ -72,14 +75,14 @@ class OrderSearch:
         *waits, closing = self.graph.obligations.waits(order)
         for node, wait in zip(order, waits, strict=True):
             if wait is not None:
-                sequence.append(_wait(wait))
+                sequence.append(_wait(wait, self._chip))
             positions.append(len(sequence))
             sequence.append(self._nodes[node])
         if closing is not None:
-            sequence.append(_wait(closing))
+            sequence.append(_wait(closing, self._chip))
         sequence += self._after
         repeats = 3 if self.is_loop else 1
-        return sequence_cost(sequence, repeats=repeats, waves=self.waves), positions
+        return sequence_cost(sequence, repeats=repeats, waves=self.waves, chip=self._chip), positions
 
     def _moved(self) -> list[int] | None:
         """A neighbour of the order, or None when the place drawn has no freedom."""
@@ -128,11 +131,12 @@ class OrderSearch:
         return moved
 
 
-def _timed(instruction: Instruction) -> Timed:
-    return decode(instruction, MI300X, MI300X.simds.value)
+def _timed(instruction: Instruction, chip: Chip) -> Timed:
+    return decoder(chip, chip.simds.value)(instruction)
 
 
-def _wait(counts: WaitCounts) -> Timed:
+@lru_cache(maxsize=4096)
+def _wait(counts: WaitCounts, chip: Chip) -> Timed:
     made = Instruction("s_waitcnt", (counts,), definition=lookup("s_waitcnt"))
     assert is_filler(made)
-    return _timed(made)
+    return _timed(made, chip)

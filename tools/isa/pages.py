@@ -16,7 +16,7 @@ from asmevo.frontend.line import parse_line
 from asmevo.frontend.llvm import TARGETS
 from asmevo.ir.analysis.costs import result_latency_cycles
 from asmevo.ir.isa import definitions
-from asmevo.ir.isa.chips import MI300X, Chip, Figure
+from asmevo.ir.isa.chips import Chip, Figure, chip
 from asmevo.ir.isa.hazards import Op, operations
 from asmevo.ir.isa.model import Encoding, Family, IssueClass, OpcodeDef, OperandSpec, Role
 from asmevo.ir.isa.operands import CLASSES, Constants, OperandClass, operand_class
@@ -146,10 +146,14 @@ def _passes(definition: OpcodeDef) -> str:
 
 
 def _latency(definition: OpcodeDef, form: Form) -> str:
-    figure = latency_source(definition, MI300X)
-    if figure is None or MI300X.target not in definition.targets:
+    figure = latency_source(definition, chip(_CHIP))
+    if figure is None or chip(_CHIP).target not in definition.targets:
         return ""
-    return f"{result_latency_cycles(parse_line(form.line()), MI300X)} ({figure})"
+    return f"{result_latency_cycles(parse_line(form.line()), chip(_CHIP))} ({figure})"
+
+
+_CHIP = "mi300x"
+"""The chip whose latencies the pages show."""
 
 
 def latency_source(definition: OpcodeDef, chip: Chip) -> str | None:
@@ -168,7 +172,7 @@ def latency_source(definition: OpcodeDef, chip: Chip) -> str | None:
         case IssueClass.LDS if definition.access is None:
             name = "lds_crossbar"
         case IssueClass.LDS:
-            name = "lds_latency_wide" if definition.memory_bytes >= 16 else "lds_latency_narrow"
+            name = "lds_latency"
         case _:
             return None
     if not isinstance(getattr(chip, name), Figure):
@@ -201,9 +205,9 @@ def _index(rows: dict[Family, list[OpcodeDef]]) -> str:
     lines += ["", *_COLUMN_HELP, "", "## Operand classes", "", _row(("class", "takes")), _rule(2)]
     lines += [_row((f"`{takes.name}`", _describe(takes))) for takes in CLASSES.values()]
     lines += [*_CLASS_HELP, "", "## Latency figures", "", _row(("figure", "cycles", "source")), _rule(3)]
-    used = {latency_source(d, MI300X) for found in rows.values() for d in found} - {None}
+    used = {latency_source(d, chip(_CHIP)) for found in rows.values() for d in found} - {None}
     for name in sorted(filter(None, used)):
-        figure: Figure = getattr(MI300X, name)
+        figure: Figure = getattr(chip(_CHIP), name)
         lines.append(_row((f"`{name}`", str(figure.value), figure.source)))
     return "\n".join(lines) + "\n"
 

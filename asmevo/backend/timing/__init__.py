@@ -3,15 +3,16 @@
 from asmevo.backend.timing.model import BlockCost, Estimate, estimate
 from asmevo.backend.timing.occupancy import occupancy, resident_waves, waves_per_simd
 from asmevo.ir.analysis.costs import result_latency_cycles, unit_busy_cycles
-from asmevo.ir.isa.chips import MI300X, Chip, Figure, bound_to
+from asmevo.ir.isa.chips import Chip, Figure, bound_to, chip, chip_for
 
 __all__ = [
-    "MI300X",
     "BlockCost",
     "Chip",
     "Estimate",
     "Figure",
     "bound_to",
+    "chip",
+    "chip_for",
     "estimate",
     "occupancy",
     "resident_waves",

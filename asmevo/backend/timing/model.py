@@ -1,22 +1,28 @@
 """Modelled cycles of a kernel: a static, deterministic estimate, never a measurement.
 
-Owns the estimate: a representative path is issued by an in-order machine and each block's steady cost is weighed by how often
-it runs. Not modelled: instruction fetch and alignment, LDS bank conflicts, cache misses beyond the chosen level, clock
-changes, waves that wait for each other at barriers.
+Owns the estimate: the waves of one SIMD follow a representative path, and each block's steady cost is weighed by how often it
+runs. Made for ranking versions of one kernel by the thousand: no fetch, no caches, no LDS conflicts, no work-groups; `simulate`
+has those. The other SIMDs of the compute unit are taken to do the same and have their share of the data paths.
 """
+
+# NumPy's own stubs leave several methods of plain arrays partially unknown.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from asmevo.backend.timing.machine import Simd, Wave
+import numpy as np
+
+from asmevo.backend.timing import words
+from asmevo.backend.timing.program import NO_DETAIL, Builder, Detail, Machine, Trace, cause_name
 from asmevo.backend.timing.trace import block_executions, representative_path
 from asmevo.diagnostics import fail
 from asmevo.ir.analysis.costs import Timed, decoder
 from asmevo.ir.analysis.flow import Flow
 from asmevo.ir.analysis.loops import Loops
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.isa.chips import MI300X, Chip
+from asmevo.ir.isa.chips import Chip, chip_for
 from asmevo.ir.kernel import Kernel
 
 _PATH_BUDGET = 24_000
@@ -61,13 +67,14 @@ def estimate(
     *,
     waves_per_simd: int = 1,
     simds: int | None = None,
-    chip: Chip = MI300X,
+    chip: Chip | None = None,
 ) -> Estimate:
     """Models `kernel` with `waves_per_simd` waves on each of `simds` busy SIMDs of a compute unit (default: all).
 
-    `executions` counts each instruction by uid, as `RunResult.executions`; without it loops are taken to run 16 times.
-    DiagnosticError E0230 for a number of waves or SIMDs that the chip does not have.
+    `executions` counts each instruction by uid, as `RunResult.executions`; without it loops are taken to run 16 times. `chip`
+    defaults to that of the kernel's target. DiagnosticError E0230 for a number of waves or SIMDs that the chip does not have.
     """
+    chip = chip or chip_for(kernel.target)
     busy = chip.simds.value if simds is None else simds
     if not 1 <= waves_per_simd <= chip.max_waves_per_simd.value:
         fail("E0230", f"{waves_per_simd} waves per SIMD; {chip.name} has 1 to {chip.max_waves_per_simd.value}")
@@ -76,123 +83,72 @@ def estimate(
     manager = AnalysisManager(kernel)
     flow = manager.get(Flow)
     counts = block_executions(kernel, manager.get(Loops), executions)
-    decoded = {
-        block.label: [
-            (i.uid, timed) for i, timed in zip(block.instructions, map(decoder(chip, busy), block.instructions), strict=True)
-        ]
-        for block in kernel.blocks
-    }
+    decoded = {block.label: list(map(decoder(chip, busy), block.instructions)) for block in kernel.blocks}
     return _Estimator(flow, counts, decoded, chip, waves_per_simd).run()
 
 
-_Decoded = dict[str, list[tuple[int, Timed]]]
-"""By block, each instruction's uid and costs."""
-
-
-@dataclass(slots=True)
-class _Tally:
-    visits: int = 0
-    cycles: int = 0
-    lost: dict[int, dict[str, int]] = field(default_factory=dict[int, dict[str, int]])
-
-    def add(self, cycles: int, lost: list[tuple[int, dict[str, int]]]) -> None:
-        self.visits += 1
-        self.cycles += cycles
-        for uid, causes in lost:
-            known = self.lost.setdefault(uid, {})
-            for cause, count in causes.items():
-                known[cause] = known.get(cause, 0) + count
-
-
 class _Estimator:
-    def __init__(self, flow: Flow, counts: dict[str, int], decoded: _Decoded, chip: Chip, waves: int) -> None:
+    def __init__(self, flow: Flow, counts: dict[str, int], decoded: dict[str, list[Timed]], chip: Chip, waves: int) -> None:
         self._flow = flow
         self._counts = counts
         self._decoded = decoded
         self._chip = chip
         self._waves = waves
-        self._first: dict[str, _Tally] = {}
-        self._steady: dict[str, _Tally] = {}
+        self._numbers = {label: number for number, label in enumerate(decoded)}
+        self._first = [0]
+        for block in decoded.values():
+            self._first.append(self._first[-1] + len(block))
 
     def run(self) -> Estimate:
         size = sum(len(block) for block in self._decoded.values())
         limit = max(_PATH_BUDGET // self._waves, min(size, _PATH_BUDGET))
         path = representative_path(self._flow, self._counts, limit)
-        if path:
-            self._play(path)
+        played = [self._play(path)] if path else []
         # Blocks that run but lie off the path are played alone, with nothing in flight.
-        for label in self._flow.order:
-            if self._counts[label] and label not in self._first and label in self._flow.reachable:
-                self._play([label])
+        seen = set(path)
+        alone = {
+            label: self._play([label])
+            for label in self._flow.order
+            if self._counts[label] and label not in seen and label in self._flow.reachable
+        }
         per_block: dict[str, BlockCost] = {}
         stalls: dict[int, dict[str, float]] = {}
         for label in self._flow.order:
-            tally = self._steady.get(label) or self._first.get(label)
-            if tally is None or not self._counts[label]:
-                continue
-            count = self._counts[label]
-            per_block[label] = BlockCost(tally.cycles / tally.visits / self._waves, count)
-            for uid, causes in tally.lost.items():
-                known = stalls.setdefault(uid, {})
-                for cause, cycles in causes.items():
-                    known[cause] = known.get(cause, 0.0) + cycles / tally.visits * count
+            if self._counts[label] and (label in seen or label in alone):
+                self._weigh(label, alone[label] if label in alone else played[0], per_block, stalls)
         total = sum(cost.cycles * cost.executions for cost in per_block.values())
         return Estimate(total, per_block, stalls, self._chip.name, self._waves)
 
-    def _play(self, path: list[str]) -> None:
-        simd = Simd(self._chip)
-        runs = [_Run(Wave(number * self._chip.slot.value), path, self._decoded) for number in range(self._waves)]
-        active = list(runs)
-        while active:
-            # The wave whose turn comes first issues next; equal times go to the lower wave.
-            run = min(active, key=_clock)
-            finished = run.step(simd)
-            if finished is not None:
-                label, cycles, lost, revisited = finished
-                tallies = self._steady if revisited else self._first
-                tallies.setdefault(label, _Tally()).add(cycles, lost)
-                if run.done:
-                    active.remove(run)
+    def _play(self, path: list[str]) -> Machine:
+        builder = Builder(self._chip)
+        for block in self._decoded.values():
+            builder.block(block, [_detail(timed, self._numbers) for timed in block])
+        seen: set[str] = set()
+        entries = np.empty(len(path), np.int64)
+        for place, label in enumerate(path):
+            entries[place] = self._numbers[label] * 2 + (label in seen)
+            seen.add(label)
+        builder.trace(Trace(entries))
+        ready = builder.machine([0] * self._waves)
+        ready.start()
+        ready.run()
+        return ready
+
+    def _weigh(self, label: str, played: Machine, per_block: dict[str, BlockCost], stalls: dict[int, dict[str, float]]) -> None:
+        """Adds a block by its later visits where there are any: the first one finds nothing in flight."""
+        number, count = self._numbers[label], self._counts[label]
+        visits = played.blocks()[number]
+        later = int(visits[1, 0] > 0)
+        times, cycles = int(visits[later, 0]), int(visits[later, 1])
+        per_block[label] = BlockCost(cycles / max(times, 1) / self._waves, count)
+        lost = played.tallies()[later, self._first[number] : self._first[number + 1], : words.ISSUED]
+        for place, cause in np.argwhere(lost).tolist():
+            timed = self._decoded[label][place]
+            uid = self._flow.blocks[label].instructions[place].uid
+            known = stalls.setdefault(uid, {})
+            name = cause_name(cause, timed)
+            known[name] = known.get(name, 0.0) + int(lost[place, cause]) / max(times, 1) * count
 
 
-def _clock(run: _Run) -> int:
-    return run.wave.clock
-
-
-class _Run:
-    """One wave on its way along the path."""
-
-    def __init__(self, wave: Wave, path: list[str], decoded: _Decoded) -> None:
-        self.wave = wave
-        self.done = not path
-        self._path = path
-        self._decoded = decoded
-        self._position = 0
-        self._index = 0
-        self._entered = wave.clock
-        self._seen: set[str] = set()
-        self._lost: list[tuple[int, dict[str, int]]] = []
-
-    def step(self, simd: Simd) -> tuple[str, int, list[tuple[int, dict[str, int]]], bool] | None:
-        """Tries to issue one instruction; at a block's end: label, cycles, losses, and whether it was visited before."""
-        label = self._path[self._position]
-        block = self._decoded[label]
-        if self._index < len(block):
-            uid, timed = block[self._index]
-            lost: dict[str, int] = {}
-            if simd.issue(self.wave, timed, taken=self._takes(timed), lost=lost):
-                self._index += 1
-            if lost:
-                self._lost.append((uid, lost))
-        if self._index < len(block):
-            return None
-        result = (label, self.wave.clock - self._entered, self._lost, label in self._seen)
-        self._seen.add(label)
-        self._entered, self._lost, self._index = self.wave.clock, [], 0
-        self._position += 1
-        self.done = self._position == len(self._path)
-        return result
-
-    def _takes(self, timed: Timed) -> bool:
-        following = self._path[self._position + 1] if self._position + 1 < len(self._path) else ""
-        return bool(timed.target) and timed.target == following
+def _detail(timed: Timed, numbers: dict[str, int]) -> Detail:
+    return Detail(target=numbers.get(timed.target, -1)) if timed.target else NO_DETAIL

@@ -6,6 +6,9 @@ matters in its usual surroundings, not the real number of iterations.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
 from asmevo.ir.analysis.flow import Flow
 from asmevo.ir.analysis.loops import Loops
 from asmevo.ir.kernel import Kernel
@@ -16,42 +19,67 @@ ITERATIONS = 4
 _ASSUMED_ITERATIONS = 16
 
 
+def assumed_executions(kernel: Kernel, loops: Loops, rounds: int = _ASSUMED_ITERATIONS) -> dict[str, int]:
+    """How often each block runs when each loop runs `rounds` times and branches go either way."""
+    return {block.label: rounds ** min(loops.depth.get(block.label, 0), 4) for block in kernel.blocks}
+
+
 def block_executions(kernel: Kernel, loops: Loops, executions: dict[int, int] | None) -> dict[str, int]:
     """How often each block runs. Without counts a loop is taken to run 16 times and a branch to go either way."""
     if executions is None:
-        return {block.label: _ASSUMED_ITERATIONS ** min(loops.depth.get(block.label, 0), 4) for block in kernel.blocks}
+        return assumed_executions(kernel, loops)
     return {
         block.label: max((executions.get(instruction.uid, 0) for instruction in block.instructions), default=0)
         for block in kernel.blocks
     }
 
 
-def representative_path(flow: Flow, weights: dict[str, int], limit: int) -> list[str]:
+def representative_path(flow: Flow, weights: Mapping[str, float], limit: int, rounds: int | None = ITERATIONS) -> list[str]:
     """Block labels in the order of running, from the first root that runs, at most about `limit` instructions long.
 
-    At a branch the successor that lags most behind its share is taken; shares above ITERATIONS to 1 are cut to that.
+    At a branch the successor that lags most behind its share is taken; shares above `rounds` to 1 are cut to that, None: never.
     """
     roots = [root for root in flow.roots if weights[root] > 0] or list(flow.roots[:1])
     if not roots:
         return []
     taken: dict[tuple[str, str], int] = {}
+    heat = _heat(flow, weights)
     path: list[str] = []
     length = 0
     label: str | None = max(roots, key=lambda root: weights[root])
     while label is not None and length < limit:
         path.append(label)
         length += len(flow.blocks[label].instructions)
-        label = _next(flow, weights, taken, label)
+        label = _next(flow, weights, heat, taken, label, rounds)
     return path
 
 
-def _next(flow: Flow, weights: dict[str, int], taken: dict[tuple[str, str], int], label: str) -> str | None:
+def _heat(flow: Flow, weights: Mapping[str, float]) -> dict[str, float]:
+    """For each block the most instructions, by weight, on a way from it that takes no back edge."""
+    heat: dict[str, float] = {}
+    for label in reversed(flow.order):
+        ahead = max((heat.get(successor, 0.0) for successor in flow.successors[label]), default=0.0)
+        heat[label] = ahead + weights[label] * len(flow.blocks[label].instructions)
+    return heat
+
+
+def _next(
+    flow: Flow,
+    weights: Mapping[str, float],
+    heat: Mapping[str, float],
+    taken: dict[tuple[str, str], int],
+    label: str,
+    rounds: int | None,
+) -> str | None:
     live = [successor for successor in flow.successors[label] if weights[successor] > 0]
     if not live:
         return None
     least = min(weights[successor] for successor in live)
-    shares = {successor: min(weights[successor], ITERATIONS * least) / least for successor in live}
-    # Ties go to the likelier successor, then to layout order (branch target first).
-    chosen = min(live, key=lambda s: ((taken.get((label, s), 0) + 1) / shares[s], -shares[s], live.index(s)))
+    most = math.inf if rounds is None else rounds * least
+    shares = {successor: min(weights[successor], most) / least for successor in live}
+    # Ties: where rounds count, a loop of n is left after n; where only the steady state does, likelier ones are followed. Then
+    # the way with more work ahead is taken.
+    sign = 1 if rounds is None else -1
+    chosen = min(live, key=lambda s: ((taken.get((label, s), 0) + 1) / shares[s], sign * shares[s], -heat[s], live.index(s)))
     taken[label, chosen] = taken.get((label, chosen), 0) + 1
     return chosen

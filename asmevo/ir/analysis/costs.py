@@ -13,7 +13,7 @@ from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Immediate, Instruction, Label, Register, WaitCounts
 from asmevo.ir.isa.chips import Chip
 from asmevo.ir.isa.hazards import Op, Rule, passes_of, rules_for
-from asmevo.ir.isa.model import Counter, Flag, IssueClass, OpcodeDef, Space
+from asmevo.ir.isa.model import Access, Counter, Flag, IssueClass, OpcodeDef, Space
 from asmevo.ir.memo import OfText, by_text
 from asmevo.ir.registers import VECTOR_MASK, RegisterRange
 
@@ -74,22 +74,28 @@ class Timed:
     matrix: Matrix | None = None
     accumulator: int = 0
 
+    @property
+    def result_cycles(self) -> int:
+        """Cycles from issue until another instruction may use the result, with nothing else in flight.
+
+        A matrix result counts as read by anything but the same accumulator.
+        """
+        return self.matrix.result if self.matrix is not None else max(self.latency + self.transfer, self.hold)
+
+    @property
+    def busy_cycles(self) -> int:
+        """Cycles for which the instruction keeps the next one of its kind from issuing."""
+        return self.matrix.busy if self.matrix is not None else max(self.busy, self.hold)
+
 
 def result_latency_cycles(instruction: Instruction, chip: Chip) -> int:
-    """Cycles from an instruction's issue until another one may use its result, with nothing else in flight.
-
-    A matrix result counts as read by anything but the same accumulator.
-    """
-    timed = decode(instruction, chip, chip.simds.value)
-    if timed.matrix is not None:
-        return timed.matrix.result
-    return max(timed.latency + timed.transfer, timed.hold)
+    """`Timed.result_cycles` of an instruction, with all SIMDs busy."""
+    return decode(instruction, chip, chip.simds.value).result_cycles
 
 
 def unit_busy_cycles(instruction: Instruction, chip: Chip) -> int:
-    """Cycles for which the instruction keeps the next one of its kind from issuing."""
-    timed = decode(instruction, chip, chip.simds.value)
-    return timed.matrix.busy if timed.matrix is not None else max(timed.busy, timed.hold)
+    """`Timed.busy_cycles` of an instruction, with all SIMDs busy."""
+    return decode(instruction, chip, chip.simds.value).busy_cycles
 
 
 def decode(instruction: Instruction, chip: Chip, simds: int) -> Timed:
@@ -117,7 +123,7 @@ def _decode(instruction: Instruction, *, chip: Chip, simds: int) -> Timed:
         operand = instruction.operands[0] if instruction.operands else None
         counts = operand if isinstance(operand, WaitCounts) else WaitCounts(0, 0, 0)
         return Timed(uid, Port.INTERNAL, 0, 0, 0, 0, hold=slot, wait=counts, cause="wait slot")
-    if issue is IssueClass.NOP:
+    if issue is IssueClass.NOP or definition.mnemonic == "s_sleep":
         operand = instruction.operands[0] if instruction.operands else None
         count = operand.value if isinstance(operand, Immediate) else 0
         hold = 64 * (count & 127) if definition.mnemonic == "s_sleep" else slot * ((count & 15) + 1)
@@ -127,7 +133,8 @@ def _decode(instruction: Instruction, *, chip: Chip, simds: int) -> Timed:
     if issue is IssueClass.MATRIX:
         return _matrix(instruction, definition, chip, reads, writes)
     if issue in (IssueClass.VALU, IssueClass.TRANS):
-        cost = chip.transcendental.value if issue is IssueClass.TRANS else slot
+        rate = chip.transcendental_f64 if definition.mnemonic.endswith("_f64") else chip.transcendental
+        cost = rate.value if issue is IssueClass.TRANS else slot
         packed = Flag.PACKED_F32 in definition.flags or Flag.DOT in definition.flags
         return Timed(uid, Port.VALU, reads, writes, cost, cost, hold=slot, packed=packed)
     if Counter.VMCNT in definition.counters or Counter.LGKMCNT in definition.counters:
@@ -154,11 +161,13 @@ def _matrix(instruction: Instruction, definition: OpcodeDef, chip: Chip, reads: 
     kind = Op.DGEMM_16 if Flag.DGEMM in definition.flags and "_16x16x" in definition.mnemonic else Op.XDL
     kind = Op.SGEMM if Flag.SGEMM in definition.flags else Op.DGEMM_4 if kind is Op.XDL and alone else kind
     same, other, result = _result_states(kind, chip.target, passes)
+    # What the next one of a chain waits beyond the time that the unit is taken anyway.
+    chain = slot * passes + chip.matrix_chain.value if chip.matrix_chain.value else 0
     matrix = Matrix(
         busy=slot * passes,
         valu_shadow=slot * valu,
         packed_shadow=slot * max(packed, valu),
-        same_accumulator=slot * (same + 1),
+        same_accumulator=max(slot * (same + 1), chain),
         accumulator=slot * (other + 1),
         result=slot * (result + 1),
     )
@@ -201,10 +210,11 @@ def _memory(instruction: Instruction, definition: OpcodeDef, chip: Chip, simds: 
             transfer=transfer, vmcnt=True, lgkmcnt=lgkmcnt,
         )  # fmt: skip
     if definition.issue is IssueClass.LDS or definition.space is Space.LDS:
-        rate = min(chip.lds_bytes_per_cycle.value, 64 * simds)
+        # One SIMD alone has half of the array's width; writes are slower than reads.
+        whole = chip.lds_bytes_per_cycle if definition.access is Access.LOAD else chip.lds_write_bytes_per_cycle
+        rate = min(whole.value, chip.lds_path_bytes_per_cycle.value * simds)
         transfer = max(slot, size * LANES * simds // rate)
-        latency = chip.lds_latency_wide.value if size >= 16 else chip.lds_latency_narrow.value
-        latency = latency if definition.access is not None else chip.lds_crossbar.value
+        latency = chip.lds_latency.value if definition.access is not None else chip.lds_crossbar.value - slot
         return Timed(
             instruction.uid, Port.LDS, reads, writes, slot, latency, hold=slot, transfer=transfer, lgkmcnt=True
         )  # fmt: skip

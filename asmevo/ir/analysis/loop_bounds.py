@@ -1,7 +1,7 @@
 """What one round of a loop takes at least: by its longest recurrence, by each unit it issues to, and by its matrix chains.
 
 Owns the bounds for one wave alone. They follow registers only: waits, memory order, barriers and other waves can only make a
-round longer. Figures are those of `isa.chips`; a target without its own takes MI300X's.
+round longer. Figures are those of the target's chip in `isa.chips`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from asmevo.ir.analysis.costs import Port, Timed, decoder
 from asmevo.ir.analysis.flow import Flow
 from asmevo.ir.analysis.loops import Loop, Loops
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.isa.chips import MI300X
+from asmevo.ir.isa.chips import Chip, chip_for
 from asmevo.ir.kernel import Kernel
 from asmevo.ir.registers import units
 
@@ -77,9 +77,9 @@ class LoopChains:
     @classmethod
     def compute(cls, kernel: Kernel, manager: AnalysisManager) -> LoopChains:
         """The chains of `kernel`."""
-        del kernel
+        chip = chip_for(kernel.target)
         flow, loops = manager.get(Flow), manager.get(Loops)
-        return cls({loop.header: _chains(_body(flow, _labels(flow, loop))) for loop in _innermost(flow, loops)})
+        return cls({loop.header: _chains(_body(flow, _labels(flow, loop), chip)) for loop in _innermost(flow, loops)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +92,10 @@ class LoopBounds:
     @classmethod
     def compute(cls, kernel: Kernel, manager: AnalysisManager) -> LoopBounds:
         """The bounds for `kernel`."""
-        del kernel
+        chip = chip_for(kernel.target)
         flow, loops, chains = manager.get(Flow), manager.get(Loops), manager.get(LoopChains).chains
-        bounds = tuple(_bound(flow, loop, chains[loop.header]) for loop in _innermost(flow, loops))
-        return cls(bounds, MI300X.name)
+        bounds = tuple(_bound(flow, loop, chains[loop.header], chip) for loop in _innermost(flow, loops))
+        return cls(bounds, chip.name)
 
 
 def _innermost(flow: Flow, loops: Loops) -> list[Loop]:
@@ -109,22 +109,22 @@ def _labels(flow: Flow, loop: Loop) -> list[str]:
     return [label for label in flow.order if label in loop.blocks]
 
 
-def _body(flow: Flow, labels: list[str]) -> list[Timed]:
-    timed = decoder(MI300X, 1)
+def _body(flow: Flow, labels: list[str], chip: Chip) -> list[Timed]:
+    timed = decoder(chip, 1)
     return [timed(instruction) for label in labels for instruction in flow.blocks[label].instructions]
 
 
-def _bound(flow: Flow, loop: Loop, matrix: MatrixChains) -> LoopBound:
+def _bound(flow: Flow, loop: Loop, matrix: MatrixChains, chip: Chip) -> LoopBound:
     labels = _labels(flow, loop)
     branches = any(sum(target in loop.blocks for target in flow.successors[label]) > 1 for label in labels)
     sites = [(label, index) for label in labels for index in range(len(flow.blocks[label].instructions))]
-    body = _body(flow, labels)
+    body = _body(flow, labels, chip)
     issue: dict[str, int] = {}
     for timed in body:
-        busy = timed.matrix.busy if timed.matrix is not None else max(timed.busy, timed.hold)
-        issue[timed.port.name.lower()] = issue.get(timed.port.name.lower(), 0) + busy
+        name = timed.port.name.lower()
+        issue[name] = issue.get(name, 0) + timed.busy_cycles
     # A wave issues one instruction a slot, whatever the unit.
-    issue["wave"] = sum(max(timed.hold, MI300X.slot.value) for timed in body)
+    issue["wave"] = sum(max(timed.hold, chip.slot.value) for timed in body)
     cycles, recurrence = _recurrence(body)
     return LoopBound(
         loop.header, len(body), branches, cycles, tuple(sites[n] for n in recurrence), issue, matrix
@@ -164,7 +164,7 @@ def _recurrence(body: list[Timed]) -> tuple[int, tuple[int, ...]]:
             if timed.matrix is not None:
                 entry = (start + timed.matrix.same_accumulator, start + timed.matrix.result, event)
             else:
-                done = start + max(timed.latency + timed.transfer, timed.hold)
+                done = start + timed.result_cycles
                 entry = (done, done, event)
             for unit in writes[position]:
                 ready[unit] = entry

@@ -11,7 +11,7 @@ from asmevo.ir.analysis.costs import decode
 from asmevo.ir.analysis.flow import Flow
 from asmevo.ir.analysis.loop_bounds import LoopBounds
 from asmevo.ir.analysis.loops import Loop, Loops
-from asmevo.ir.isa.chips import MI300X
+from asmevo.ir.isa.chips import chip_for
 from asmevo.ir.printer import print_instruction
 from asmevo.report.subject import Subject, place_of
 from asmevo.report.views.table import cut, cycles, table
@@ -68,19 +68,27 @@ def _labels(flow: Flow, loop: Loop) -> list[str]:
 
 
 def _round(subject: Subject, flow: Flow, header: str, labels: list[str]) -> Round:
+    chip = chip_for(subject.kernel.target)
     clock = 0.0
     issues: list[Issue] = []
     for label in labels:
         for instruction in flow.blocks[label].instructions:
-            timed = decode(instruction, MI300X, MI300X.simds.value)
+            timed = decode(instruction, chip, chip.simds.value)
             lost = subject.stall_cycles(label, instruction)
             # What an instruction costs by itself (a nop, a barrier, a taken branch) comes after it issues.
             own = sum(lost.pop(cause, 0.0) for cause in {timed.cause, "branch"} if cause)
             waited = sum(lost.values())
             at = clock + waited
-            latency = timed.matrix.result if timed.matrix is not None else max(timed.latency + timed.transfer, timed.hold)
             issues.append(
-                Issue(place_of(instruction, label), label, print_instruction(instruction), at, waited, lost, at + latency)
+                Issue(
+                    place_of(instruction, label),
+                    label,
+                    print_instruction(instruction),
+                    at,
+                    waited,
+                    lost,
+                    at + timed.result_cycles,
+                )
             )
             clock = at + max(own, float(timed.hold))
     return Round(header, clock, tuple(issues))

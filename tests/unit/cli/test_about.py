@@ -53,7 +53,7 @@ def test_an_option_is_listed_as_a_pipeline_takes_it() -> None:
 def test_config_shows_values_as_the_file_spells_them() -> None:
     shown = run("config").stdout
     assert "input = (not set)  (default)" in shown
-    assert 'timing.chip = "mi300x"  (default)' in shown
+    assert 'verify.level = "smt"  (default)' in shown
 
 
 def test_doctor_is_content_here() -> None:

@@ -5,11 +5,12 @@ import time
 
 import pytest
 
-from asmevo.backend.timing import MI300X, bound_to, estimate, result_latency_cycles, unit_busy_cycles
+from asmevo.backend.timing import bound_to, chip, estimate, result_latency_cycles, unit_busy_cycles
 from asmevo.diagnostics import DiagnosticError
 from asmevo.frontend.parser import parse_line
 from programs import kernel_of
 
+MI300X = chip("mi300x")
 MFMA = "v_mfma_f32_16x16x16_f16 a[{0}:{1}], v[0:1], v[2:3], a[{0}:{1}]"
 
 

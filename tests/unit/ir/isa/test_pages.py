@@ -47,7 +47,7 @@ def test_every_definition_has_a_line() -> None:
     ("page", "cells"),
     [
         ("sop2.md", ["`s_addc_u32`", "sdst w 32 sreg, ssrc0 r 32 ssrc, ssrc1 r 32 ssrc", "scc", "4 (slot)"]),
-        ("ds.md", ["`ds_read_b128`", "load 16 lds", "lgkmcnt", "(lds_latency_wide)"]),
+        ("ds.md", ["`ds_read_b128`", "load 16 lds", "lgkmcnt", "(lds_latency)"]),
         ("matrix.md", ["`v_mfma_f64_16x16x4_f64`", "8, gfx950: 16", "dgemm"]),
         ("matrix.md", ["`v_mfma_f32_32x32x8f16` (prints `v_mfma_f32_32x32x8_f16`)", "accumulator"]),
         ("mubuf.md", ["`buffer_load_dword`", "glc scc slc; nt sc0 sc1", "m0-lds"]),
