@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -56,9 +56,9 @@ class WindowRunner:
 
     def __init__(self, window: Sequence[Instruction], target: str) -> None:
         end = Instruction("s_endpgm", (), (), lookup("s_endpgm"))
-        numbered = tuple(replace(i, uid=n) for n, i in enumerate((*window, end)))
-        self.instructions = numbered[:-1]
-        self._prepared = prepare(Kernel("window", target, (Block("entry", numbered),), ("entry",)), False)
+        self.instructions = tuple(window)
+        block = Block("entry", (*self.instructions, end))
+        self._prepared = prepare(Kernel("window", target, (block,), ("entry",)), False)
         self.problem = next(iter(self._prepared.problems.values()), None)
 
     def run(self, state: WaveState) -> WaveState | None:

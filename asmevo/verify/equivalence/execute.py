@@ -276,8 +276,8 @@ class Executor:
     def _intrinsic(self, i: Instruction, definition: OpcodeDef, name: str) -> None:
         """Return an opaque function of all that the instruction may see: whole registers, so that inactive lanes count.
 
-        Matrix instructions ignore EXEC and overwrite all lanes. Of any other, the result also depends on EXEC, M0 and the old
-        destination, whatever the instruction does with them.
+        Matrix instructions ignore EXEC and overwrite all lanes. Of any other, the result also depends on M0, the old destination
+        and, unless its definition rules that out, on EXEC, whatever the instruction does with them.
         """
         matrix = definition.family is Family.MATRIX and not definition.mnemonic.startswith("v_accvgpr")
         machine = self.machine
@@ -296,7 +296,9 @@ class Executor:
         implied = definition.implicit_reads & ~(3 << EXEC)
         args.extend(machine.unit(u) for u in units(implied | 1 << MODE))
         if not matrix:
-            args.extend((machine.special("exec"), machine.special("m0")))
+            if Flag.NO_EXEC not in definition.flags:
+                args.append(machine.special("exec"))
+            args.append(machine.special("m0"))
         for position, (operand, spec) in enumerate(zip(i.operands, definition.operands, strict=True)):
             if isinstance(operand, Register) and spec.role is not Role.READ:
                 for k in range(operand.range.count):

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 
 from asmevo.ir.effects import may_skip_vectors
 from asmevo.ir.instruction import Instruction, Modifier, Operand, Symbolic
@@ -217,13 +218,9 @@ def _compare(
     target: str,
     record: Callable[[str], None] | None = None,
 ) -> Verdict:
-    normaliser = Normaliser()
-    machines = (Machine(normaliser, facts, facts.extents[0]), Machine(normaliser, facts, facts.extents[1]))
-    for machine, window in zip(machines, (before, after), strict=True):
-        executor = Executor(machine, programs)
-        for i in window:
-            executor.run(i)
+    machines = _executed((before, after), programs, facts)
 
+    @lru_cache(maxsize=1)
     def replay() -> Replay:
         return Replay((before, after), live_out, (*machines[0].uses, *machines[1].uses), programs, facts, target)
 
@@ -233,6 +230,30 @@ def _compare(
     # A run does not keep apart what the analyses say is apart.
     runnable = not any(facts.extents) or not any(t.op in MEMORY_OPS for d in found for t in cone((d.before, d.after)))
     return decide(found, size, deadline, assumptions, replay if runnable else None, record)
+
+
+def _executed(
+    windows: tuple[tuple[Instruction, ...], tuple[Instruction, ...]], programs: Programs, facts: Facts
+) -> tuple[Machine, Machine]:
+    """Both sides' states at the end of their windows. What they begin with in common is executed once."""
+    normaliser = Normaliser()
+    one = Machine(normaliser, facts, facts.extents[0])
+    start = 0
+    if not any(facts.extents):
+        first, second = windows
+        alike = (a is b or text_of(a) == text_of(b) for a, b in zip(first, second, strict=False))
+        start = sum(1 for _ in takewhile(bool, alike))
+        _execute(windows[0][:start], one, programs)
+    other = one.copy() if start else Machine(normaliser, facts, facts.extents[1])
+    for machine, window in zip((one, other), windows, strict=True):
+        _execute(window[start:], machine, programs)
+    return one, other
+
+
+def _execute(window: Sequence[Instruction], machine: Machine, programs: Programs) -> None:
+    executor = Executor(machine, programs)
+    for i in window:
+        executor.run(i)
 
 
 def differences(machines: tuple[Machine, Machine], live_out: int) -> list[Difference]:
