@@ -171,6 +171,9 @@ def _reverse(value: int, bits: int) -> int:
 
 _OPERATIONS: dict[str, Operation] = {
     "sum": _sum,
+    "add": lambda t, r: r[0] + r[1],
+    "sub": lambda t, r: r[0] - r[1],
+    "zext": lambda t, r: r[0],
     "mul": lambda t, r: r[0] * r[1],
     "udiv": lambda t, r: r[0] // r[1] if r[1] else -1,
     "urem": lambda t, r: r[0] % r[1] if r[1] else r[0],

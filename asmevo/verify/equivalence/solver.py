@@ -94,7 +94,7 @@ class Prover:
             answer = solver.check()
             if answer == z3.unsat:
                 if self._record is not None:
-                    self._record(f"(set-logic QF_UFBV)\n{solver.to_smt2()}")
+                    self._record(solver.to_smt2())
                 return True
             self.timed_out = self.timed_out or bool(answer == z3.unknown)
             if answer == z3.sat:
@@ -247,8 +247,8 @@ class _Encoder:
         if op in ("eq", "ult", "slt"):
             relation = a[0] == a[1] if op == "eq" else z3.ULT(a[0], a[1]) if op == "ult" else a[0] < a[1]
             return z3.If(relation, z3.BitVecVal(1, 1), z3.BitVecVal(0, 1))
-        if op == "sext":
-            return z3.SignExt(bits - term.args[0].bits, a[0])
+        if op in ("sext", "zext"):
+            return (z3.SignExt if op == "sext" else z3.ZeroExt)(bits - term.args[0].bits, a[0])
         if op in _BINARY or op == "not":
             return ~a[0] if op == "not" else _BINARY[op](a[0], a[1])
         return None
@@ -263,6 +263,8 @@ def _weighted(term: Term, values: list[Any]) -> Any:
 
 
 _BINARY: dict[str, Any] = {
+    "add": operator.add,
+    "sub": operator.sub,
     "concat": z3.Concat,
     "shl": operator.lshift,
     "lshr": z3.LShR,

@@ -23,7 +23,7 @@ def answer(text: str) -> str:
     solver = cvc5.Solver()
     solver.setOption("tlimit-per", "20000")
     parser = cvc5.InputParser(solver)
-    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "certificate")
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, f"(set-logic QF_UFBV)\n{text}", "certificate")
     said = ""
     while not (command := parser.nextCommand()).isNull():
         said += command.invoke(solver, parser.getSymbolManager())
@@ -38,6 +38,17 @@ def test_cvc5_agrees(before: str, after: str, needed: str, known: dict[int, tupl
     for text in texts:
         assert answer(text) == "unsat"
     assert bool(texts) is (verdict.basis[0].method == "z3")
+
+
+@pytest.mark.parametrize(("before", "after", "needed", "known"), PROVED)
+def test_terms_that_nothing_rewrote_are_equal_too(
+    before: str, after: str, needed: str, known: dict[int, tuple[int, int]]
+) -> None:
+    texts: list[str] = []
+    facts = Facts(known, assumptions=("ranges",))
+    assert judge(before, after, needed, facts=facts, record=texts.append, plain=True).outcome is Outcome.PROVED
+    assert texts
+    assert [answer(text) for text in texts] == ["unsat"] * len(texts)
 
 
 def test_a_certificate_that_does_not_hold_is_found_out() -> None:
