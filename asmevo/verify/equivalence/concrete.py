@@ -23,6 +23,7 @@ from asmevo.backend.emulator.setup import build_group, build_memory
 from asmevo.backend.launch import Buffer, Dispatch
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa import lookup
+from asmevo.ir.isa.model import Access
 from asmevo.ir.kernel import Block, Kernel
 from asmevo.ir.registers import VGPR0
 
@@ -36,12 +37,16 @@ _LIMIT = 100_000
 
 @dataclass(frozen=True, slots=True)
 class WaveState:
-    """Scalar units (256,) uint32, vector units (512, 64) uint32 from VGPR0 on, the buffer's and LDS's bytes."""
+    """Scalar units (256,) uint32, vector units (512, 64) uint32 from VGPR0 on, the buffer's and LDS's bytes.
+
+    `rows` are the vector units, from 0, whose values matter; None is all of them.
+    """
 
     scalar: npt.NDArray[np.uint32]
     vector: npt.NDArray[np.uint32]
     memory: npt.NDArray[np.uint8]
     lds: npt.NDArray[np.uint8]
+    rows: npt.NDArray[np.intp] | None = None
 
     def unit(self, unit: int, lane: int) -> int:
         """Return one register's value in one lane."""
@@ -59,6 +64,8 @@ class WindowRunner:
         self.instructions = tuple(window)
         block = Block("entry", (*self.instructions, end))
         self._prepared = prepare(Kernel("window", target, (block,), ("entry",)), False)
+        self.stores = any(may_store(i) for i in self.instructions)
+        """Whether the window may change memory or LDS."""
         self.problem = next(iter(self._prepared.problems.values()), None)
 
     def run(self, state: WaveState) -> WaveState | None:
@@ -78,13 +85,21 @@ class WindowRunner:
 
     @cached_property
     def _wave(self) -> _Wave:
-        return _Wave(self._prepared)
+        return _Wave(self._prepared, self.stores)
+
+
+def may_store(i: Instruction) -> bool:
+    """Whether an instruction may write memory or LDS."""
+    d = i.definition
+    return d is not None and d.space is not None and (d.access is not Access.LOAD or bool(i.modifier("lds")))
 
 
 class _Wave:
     """The memory that native code runs a window in, allocated once."""
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: Prepared, stores: bool) -> None:
+        self._stores = stores
+        self._memories: tuple[object, object] = (None, None)
         launch = Dispatch(
             "window", "window", (1, 1, 1), (LANES, 1, 1), b"", (), (Buffer("memory", np.zeros(MEMORY_BYTES, np.uint8), True),)
         )
@@ -113,9 +128,14 @@ class _Wave:
         self._control[:] = self._fresh
         view = self.view
         view.scalar[:] = state.scalar
-        view.vector[:] = state.vector
-        view.memory[:] = state.memory
-        view.lds[:] = state.lds
+        if state.rows is None:
+            view.vector[:] = state.vector
+        else:
+            view.vector[state.rows] = state.vector[state.rows]
+        if self._stores or self._memories[0] is not state.memory or self._memories[1] is not state.lds:
+            view.memory[:] = state.memory
+            view.lds[:] = state.lds
+            self._memories = state.memory, state.lds
 
     def go(self, executed: int) -> int:
         """Run until `executed` instructions of the window are done, or it ends. Return the native status."""

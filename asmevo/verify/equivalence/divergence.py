@@ -18,8 +18,8 @@ import numpy.typing as npt
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.registers import SCC, VGPR0, unit_name, units
-from asmevo.verify.equivalence.concrete import WaveState, WindowRunner
-from asmevo.verify.equivalence.settled import exec_of, is_store
+from asmevo.verify.equivalence.concrete import WaveState, WindowRunner, may_store
+from asmevo.verify.equivalence.settled import exec_of
 
 _Written = list[tuple[int, npt.NDArray[np.uint32]]]
 
@@ -115,7 +115,7 @@ def divergence(runners: tuple[WindowRunner, WindowRunner], state: WaveState, pla
 
 def _last_change(runner: WindowRunner, state: WaveState, place: Place) -> Step | None:
     if place.unit is None:
-        writers = [n for n, i in enumerate(runner.instructions) if is_store(i)]
+        writers = [n for n, i in enumerate(runner.instructions) if may_store(i)]
     else:
         writers = [n for n, i in enumerate(runner.instructions) if i.definition is None or effects(i).writes >> place.unit & 1]
     value, last = place.value(state), None

@@ -104,6 +104,8 @@ class Replay:
             unit = row + VGPR0
             for lane in np.flatnonzero(differs[k])[:_MOST_LANES]:
                 yield Place(unit_name(unit), unit, int(lane), int(one.vector[row, lane]), int(other.vector[row, lane]))
+        if not any(runner.stores for runner in self._runners):
+            return
         for space, x, y in (("memory", one.memory, other.memory), ("lds", one.lds, other.lds)):
             for byte in np.flatnonzero(x != y)[:1]:
                 yield Place(space, None, int(byte), int(x[byte]), int(y[byte]))

@@ -16,11 +16,10 @@ import numpy.typing as npt
 
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Instruction, Register
-from asmevo.ir.isa.model import Access
 from asmevo.ir.registers import EXEC, VECTOR_MASK, VGPR0, units
 from asmevo.ir.semantics.expr import Domain
 from asmevo.verify.equivalence.compiled import FLOATS
-from asmevo.verify.equivalence.concrete import LANES, WaveState, WindowRunner
+from asmevo.verify.equivalence.concrete import LANES, WaveState, WindowRunner, may_store
 from asmevo.verify.equivalence.execute import Programs
 from asmevo.verify.equivalence.terms import Term, cone
 
@@ -128,7 +127,7 @@ def _suspicion(i: Instruction, programs: Programs) -> frozenset[str] | None:
 def _crosses(relevant: Mapping[int, Instruction], programs: Programs) -> bool:
     """Whether lanes see each other in the instructions."""
     masks = scalar_reads = 0
-    stores = any(is_store(i) for i in relevant.values())
+    stores = any(may_store(i) for i in relevant.values())
     for i in relevant.values():
         compiled = programs.of(i)
         if compiled is None or i.definition is None:
@@ -156,18 +155,12 @@ def relevant_to(window: Sequence[Instruction], place: int | None) -> dict[int, I
         if i.definition is None:
             continue
         effect = effects(i)
-        if not (effect.writes & needed or (memory and is_store(i))):
+        if not (effect.writes & needed or (memory and may_store(i))):
             continue
         found[n] = i
         needed = needed & ~effect.kills | effect.reads
         memory |= i.definition.space is not None
     return dict(reversed(found.items()))
-
-
-def is_store(i: Instruction) -> bool:
-    """Whether it may write memory or LDS."""
-    d = i.definition
-    return d is not None and d.space is not None and (d.access is not Access.LOAD or bool(i.modifier("lds")))
 
 
 def exec_of(state: WaveState) -> int:

@@ -9,6 +9,7 @@ Owns the choice of values. A state is one of many that a window's claim speaks o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -30,9 +31,21 @@ _FULL = 0xFFFFFFFF
 _ALIGNED = 16
 _IMAGES = 16
 """How many different contents of memory there are."""
+_TOGETHER = 8
+"""How many states are drawn at once: the first look at a difference takes so many."""
 _EVERY_VECTOR = (1 << UNIT_COUNT) - (1 << VGPR0)
 
 Words = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """What is drawn for several states at once, one row each, before anything is known or wanted of them."""
+
+    scalars: Words
+    vectors: Words
+    masks: Words
+    small: Words
 
 
 class EntryStates:
@@ -43,12 +56,14 @@ class EntryStates:
 
     def __init__(self, uses: Iterable[AddressUse], facts: Facts = NO_FACTS, needed: int = _EVERY_VECTOR) -> None:
         self._facts = facts
-        self._rows = np.array([unit - VGPR0 for unit in units(needed & _EVERY_VECTOR)], np.intp)
         pins = _pinned(uses)
         self._fixed = [(unit, value) for unit, value in pins.items() if value is not None]
         small = sorted(unit for unit, value in pins.items() if value is None)
         self._small_scalars = np.array([unit for unit in small if unit < VGPR0], np.intp)
         self._small_rows = np.array([unit - VGPR0 for unit in small if unit >= VGPR0], np.intp)
+        pinned = sum(1 << unit for unit in pins)
+        self._rows = np.array([unit - VGPR0 for unit in units((needed | pinned) & _EVERY_VECTOR)], np.intp)
+        self._drawn: tuple[int, _Block] | None = None
 
     def state(self, number: int, wanted: Mapping[int, tuple[int, ...]] | None = None, pointers: bool = False) -> WaveState:
         """Return state `number`.
@@ -56,18 +71,25 @@ class EntryStates:
         `wanted` gives units values, one or 64 each, where no address needs another one. `pointers`: memory holds small numbers
         that are, two by two, addresses into it, for windows that load what they address with.
         """
-        rng = np.random.default_rng(number)
-        scalar = _values(rng, (256,), number)
+        block, k = self._block(number // _TOGETHER), number % _TOGETHER
+        scalar = block.scalars[k].copy()
         vector = np.zeros((UNIT_COUNT - VGPR0, LANES), np.uint32)
-        vector[self._rows] = _values(rng, (len(self._rows), LANES), number + 1)
-        scalar[EXEC : EXEC + 2] = rng.integers(0, _FULL, 2, np.uint32, endpoint=True) if number % 3 == 2 else _FULL
-        scalar[M0] = _ALIGNED * int(rng.integers(0, 64))
+        vector[self._rows] = block.vectors[k]
+        scalar[EXEC : EXEC + 2] = block.masks[k] if number % 3 == 2 else _FULL
+        scalar[M0] = scalar[M0] % 64 * _ALIGNED
         for unit, value in (wanted or {}).items():
             if unit >= VGPR0:
                 vector[unit - VGPR0] = np.array(value, np.uint64).astype(np.uint32)
             else:
                 scalar[unit] = value[0] & _FULL
-        self._pin(scalar, vector, rng, _SPANS[number % len(_SPANS)])
+        scalars = len(self._small_scalars)
+        scalar[self._small_scalars] = block.small[k, :scalars]
+        vector[self._small_rows] = block.small[k, scalars:].reshape(-1, LANES)
+        for unit, value in self._fixed:
+            if unit >= VGPR0:
+                vector[unit - VGPR0] = value
+            else:
+                scalar[unit] = value
         for unit, (zeros, ones) in self._facts.known.items():
             if unit >= VGPR0:
                 vector[unit - VGPR0] = vector[unit - VGPR0] & np.uint32(_FULL & ~zeros) | np.uint32(ones)
@@ -75,47 +97,53 @@ class EntryStates:
                 scalar[unit] = self._facts.apply(unit, int(scalar[unit]))
         scalar[MODE] = _ENTRY_MODE
         scalar[SCC] &= 1
-        return WaveState(scalar, vector, *_contents(number % _IMAGES, pointers))
+        return WaveState(scalar, vector, *_contents(number // _TOGETHER % _IMAGES, pointers), self._rows)
 
-    def _pin(self, scalar: Words, vector: Words, rng: np.random.Generator, span: int) -> None:
-        """Give the registers that make addresses what they need."""
-        most = max(span // _ALIGNED, 1)
-        scalar[self._small_scalars] = rng.integers(0, most, len(self._small_scalars), np.uint32) * np.uint32(_ALIGNED)
-        shape = len(self._small_rows), LANES
-        vector[self._small_rows] = rng.integers(0, most, shape, np.uint32) * np.uint32(_ALIGNED)
-        for unit, value in self._fixed:
-            if unit >= VGPR0:
-                vector[unit - VGPR0] = value
-            else:
-                scalar[unit] = value
+    def _block(self, index: int) -> _Block:
+        """Draw the states from `index` * _TOGETHER on; the last block is kept."""
+        if self._drawn is None or self._drawn[0] != index:
+            rng = np.random.default_rng(index)
+            rows, small = len(self._rows), len(self._small_scalars) + LANES * len(self._small_rows)
+            scalars, vectors = _words(rng, _TOGETHER, 256), _words(rng, _TOGETHER, rows * LANES)
+            masks, most = _words(rng, _TOGETHER, 2), _words(rng, _TOGETHER, small)
+            for k in range(_TOGETHER):
+                number = index * _TOGETHER + k
+                scalars[k], vectors[k] = _shaped(scalars[k], number), _shaped(vectors[k], number + 1)
+                most[k] = most[k] % np.uint32(max(_SPANS[number % len(_SPANS)] // _ALIGNED, 1)) * np.uint32(_ALIGNED)
+            self._drawn = index, _Block(scalars, vectors.reshape(_TOGETHER, rows, LANES), masks, most)
+        return self._drawn[1]
 
 
 @lru_cache(maxsize=2 * _IMAGES)
 def _contents(number: int, pointers: bool) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
     """Return what is in memory and in LDS at entry; not to be changed."""
     rng = np.random.default_rng((number, 1))
-    words = _values(rng, (MEMORY_BYTES // 4,), 2 if number % 4 else number)
+    kind = number if number % 4 == 3 else 2
+    words, local = (_shaped(_words(rng, 1, size // 4)[0], kind) for size in (MEMORY_BYTES, LDS_BYTES))
     if pointers:
         words[0::2] = words[0::2] % np.uint32(64) * np.uint32(_ALIGNED)
         words[1::2] = HIGH_WORD
-    memory = words.view(np.uint8)
-    lds = _values(rng, (LDS_BYTES // 4,), 2 if number % 4 else number).view(np.uint8)
+    memory, lds = words.view(np.uint8), local.view(np.uint8)
     memory.flags.writeable = lds.flags.writeable = False
     return memory, lds
 
 
-def _values(rng: np.random.Generator, shape: tuple[int, ...], kind: int) -> Words:
+def _words(rng: np.random.Generator, count: int, size: int) -> Words:
+    return rng.integers(0, _FULL, (count, size), np.uint32, endpoint=True)
+
+
+def _shaped(words: Words, kind: int) -> Words:
     """Random words; corners and floats below 1.0 among them; or such floats only, which are no NaN in any format."""
-    words: Words = rng.integers(0, _FULL, shape, np.uint32, endpoint=True)
     # Exponents below 1.0, in both halves too, and no byte that is a NaN of some 8-bit format.
     floats: Words = np.bitwise_or(words & np.uint32(0x87F7837F), np.uint32(0x38013801))
     if kind % 3 == 2:
         return floats
-    choice = (words >> np.uint32(5)) % np.uint32(4)
+    choice = words >> np.uint32(5) & np.uint32(3)
+    shaped = np.where(choice == 0, floats, words)
     if kind % 3 == 1:
-        corners = _CORNERS[rng.integers(0, len(_CORNERS), shape)]
-        return np.where(choice == 0, corners, np.where(choice == 1, floats, words))
-    return np.where(choice == 0, floats, words)
+        corners = _CORNERS[(words >> np.uint32(7) & np.uint32(0xFF)) % np.uint32(len(_CORNERS))]
+        return np.where(choice == 1, corners, shaped)
+    return shaped
 
 
 # Addresses -----------------------------------------------------------------------------------------------------------------
