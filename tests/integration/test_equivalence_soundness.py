@@ -1,22 +1,52 @@
 """The proof against windows of real kernels: legal edits are proved, and no mutant that the emulator tells apart."""
 
+from pathlib import Path
+
 import pytest
 
-from tools.equivalence.soundness import run
+from tools.equivalence.experiment import Amounts, Record
+from tools.equivalence.soundness import main, read, run
+from tools.equivalence.summary import summary, table
+
+
+def slice_of(windows: int, seed: int, amounts: Amounts, corpus: bool) -> list[Record]:
+    return list(run(range(windows), seed, amounts, corpus=corpus))
 
 
 def test_a_seeded_slice_holds() -> None:
-    report = run(windows=8, edits=4, mutants=6, states=60, seed=17, budget_s=600.0, corpus=False)
-    assert report.windows == 8
-    assert report.errors == []
-    assert report.unproved == []
-    outcomes = {name for tally in report.mutants.values() for name in tally.outcomes}
-    assert "refuted" in outcomes
+    records = slice_of(8, 17, Amounts(edits=4, mutants=6, states=60), corpus=False)
+    found = summary(records)
+    assert found["windows"] == 8
+    assert found["themselves"] == {"identical": 8}
+    assert found["soundness errors"] == []
+    assert found["unproved edits"] == []
+    assert found["mutants"]["refuted"] > 0
+    proved = [wrong for record in records for wrong in record["mutants"] if wrong["outcome"] == "proved"]
+    assert all(wrong["reason"] and wrong["states"] in (0, 60) for wrong in proved)
+    assert table(records).count("\n") >= 1 + bool(proved)
+
+
+def test_a_run_is_taken_up_where_it_stopped(tmp_path: Path) -> None:
+    arguments = ["--edits", "1", "--mutants", "1", "--states", "2", "--seed", "4"]
+    whole, parts = tmp_path / "whole.jsonl", tmp_path / "parts.jsonl"
+    assert main([*arguments, "--windows", "3", "--output", str(whole)]) == 0
+    assert main([*arguments, "--windows", "1", "--output", str(parts)]) == 0
+    with parts.open("a") as file:
+        file.write('{"index": 1, "cut off')
+    assert main([*arguments, "--windows", "3", "--shard", "0/2", "--output", str(parts)]) == 0
+    assert main([*arguments, "--windows", "3", "--output", str(parts)]) == 0
+
+    def outcomes(path: Path) -> dict[int, object]:
+        return {r["index"]: (r["window"], [w["outcome"] for w in r["edits"] + r["mutants"]]) for r in read(path)}
+
+    assert outcomes(whole) == outcomes(parts)
+    assert len(read(parts)) == 3
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_more_windows_hold(seed: int) -> None:
-    report = run(windows=40, edits=7, mutants=20, states=1000, seed=seed, budget_s=3600.0, corpus=True)
-    assert report.errors == []
-    assert len(report.unproved) <= report.windows * 7 // 100
+    records = slice_of(40, seed, Amounts(edits=7, mutants=20, states=1000), corpus=True)
+    found = summary(records)
+    assert found["soundness errors"] == []
+    assert len(found["unproved edits"]) <= len(records) * 7 // 100

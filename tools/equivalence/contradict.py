@@ -8,17 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import cvc5
-
 from asmevo.ir.instruction import Instruction
+from asmevo.verify.equivalence.certificates import ask, certify
 from asmevo.verify.equivalence.execute import Executor
 from asmevo.verify.equivalence.facts import NO_FACTS
 from asmevo.verify.equivalence.machine import AddressUse, Machine
 from asmevo.verify.equivalence.normal import Normaliser
 from asmevo.verify.equivalence.replay import Replay, touched
 from asmevo.verify.equivalence.states import EntryStates
-from asmevo.verify.equivalence.window import prove_window, semantics
-from asmevo.verify.verdict import Outcome
+from asmevo.verify.equivalence.window import semantics
 from tools.equivalence.windows import CutWindow
 
 _GIVE_UP = 200
@@ -82,24 +80,7 @@ class SecondOpinion:
 
 def second_opinion(window: CutWindow, edited: Sequence[Instruction], live_out: int, timeout_s: float = 10.0) -> SecondOpinion:
     """Prove the edit again, of terms that nothing rewrote where that succeeds, and ask cvc5 each query."""
-    for plain in (True, False):
-        queries: list[str] = []
-        verdict = prove_window(
-            window.instructions, edited, live_out,
-            timeout_s=timeout_s, target=window.target, record=queries.append, plain=plain,
-        )  # fmt: skip
-        if verdict.outcome in (Outcome.PROVED, Outcome.IDENTICAL):
-            return SecondOpinion("plain" if plain else "normal", tuple(ask_cvc5(query, timeout_s) for query in queries))
-    return SecondOpinion("none", ())
-
-
-def ask_cvc5(query: str, timeout_s: float = 10.0) -> str:
-    """Return what cvc5 says of SMT-LIB2 text with one query: sat, unsat or unknown."""
-    solver = cvc5.Solver()
-    solver.setOption("tlimit-per", str(int(1000 * timeout_s)))
-    parser = cvc5.InputParser(solver)
-    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, f"(set-logic QF_UFBV)\n{query}", "certificate")
-    said = ""
-    while not (command := parser.nextCommand()).isNull():
-        said += command.invoke(solver, parser.getSymbolManager())
-    return said.strip()
+    certificate = certify(str(window), window.instructions, edited, live_out, timeout_s=timeout_s, target=window.target)
+    if certificate is None:
+        return SecondOpinion("none", ())
+    return SecondOpinion(certificate.form, tuple(ask("cvc5", certificate.text, timeout_s)))

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from asmevo.verify.equivalence.evaluate import Evaluator
 from asmevo.verify.equivalence.divergence import Divergence, shown
+from asmevo.verify.equivalence.evaluate import Evaluator
 from asmevo.verify.equivalence.replay import Replay
 from asmevo.verify.equivalence.solver import Prover
 from asmevo.verify.equivalence.terms import Term, cone

@@ -129,7 +129,9 @@ def _last_change(runner: WindowRunner, state: WaveState, place: Place) -> Step |
 def _parted(runners: tuple[WindowRunner, WindowRunner], state: WaveState) -> Parting | None:
     """Compare what instructions of the same text leave, the first with the first, the second with the second and so on."""
     one, other = (runner.instructions for runner in runners)
-    first = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if _text(a) != _text(b)), min(len(one), len(other)))
+    first = next(
+        (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if _text(a) != _text(b)), min(len(one), len(other))
+    )
     left: dict[object, list[_Written]] = {}
     originals = _leaving(runners[0], state, first)
 
@@ -148,9 +150,9 @@ def _parted(runners: tuple[WindowRunner, WindowRunner], state: WaveState) -> Par
             unit, values = written[0]
             return Parting(n, i, _named(unit, 0), None, int(values[0]))
         for (unit, mine), (_, theirs) in zip(written, known or (), strict=False):
-            differing = np.flatnonzero(mine != theirs)
-            if differing.size:
-                lane = int(differing[0])
+            lanes = np.flatnonzero(mine != theirs)
+            if lanes.size:
+                lane = int(lanes[0])
                 return Parting(n, i, _named(unit, lane), int(theirs[lane]), int(mine[lane]))
     return None
 
@@ -174,5 +176,3 @@ def _text(i: Instruction) -> tuple[object, ...]:
 
 def _named(unit: int, lane: int) -> str:
     return f"{unit_name(unit)} lane {lane}" if unit >= VGPR0 else unit_name(unit)
-
-

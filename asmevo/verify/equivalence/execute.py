@@ -285,8 +285,9 @@ class Executor:
     def _intrinsic(self, i: Instruction, definition: OpcodeDef, name: str, versions: tuple[Term, ...]) -> None:
         """Return an opaque function of all that the instruction may see: whole registers, so that inactive lanes count.
 
-        Matrix instructions ignore EXEC and overwrite all lanes. Of any other, the result also depends on M0, the old destination
-        and, unless its definition rules that out, on EXEC, whatever the instruction does with them.
+        `versions` are the memories it loads from. Matrix instructions ignore EXEC and overwrite all lanes. Of any other, the
+        result also depends on M0, the old destination and, unless its definition rules that out, on EXEC, whatever the
+        instruction does with them.
         """
         matrix = definition.family is Family.MATRIX and not definition.mnemonic.startswith("v_accvgpr")
         machine = self.machine

@@ -1,8 +1,8 @@
 """Terms as the semantics give them, without the normal form: what a certificate is written in.
 
-Owns which rules are left. They are those without which the model of lanes and registers would not be what it is: constants, a
-value taken whole, the branch that a constant chooses, and that a lane mask is the ballot of its lanes' bits. Arithmetic and logic
-stay as they were, so that a solver, and not the normaliser, has to show that two of them are equal.
+Owns which rules are left. They are those without which the model of lanes and registers would not be what it is: constants,
+a value taken whole, the branch that a constant chooses, and that a lane mask is the ballot of its lanes' bits. Arithmetic and
+logic stay as they were, so that a solver, and not the normaliser, has to show that two of them are equal.
 """
 
 from __future__ import annotations

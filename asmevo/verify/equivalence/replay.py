@@ -87,7 +87,7 @@ class Replay:
         return None
 
     def places(self, state: WaveState) -> list[Place] | None:
-        """Run both windows. Return the first differing places: registers, then memories. None when one of the windows faults."""
+        """Run both windows. Return the first differing places, registers before memories; None when a window faults."""
         finals = [runner.run(state) for runner in self._runners]
         if finals[0] is None or finals[1] is None:
             return None

@@ -19,7 +19,7 @@ from asmevo.ir.registers import EXEC, M0, MODE, SCC, UNIT_COUNT, VGPR0, units
 from asmevo.verify.equivalence.concrete import HIGH_WORD, LANES, LDS_BYTES, MEMORY_BYTES, WaveState
 from asmevo.verify.equivalence.facts import NO_FACTS, Facts
 from asmevo.verify.equivalence.machine import AddressUse
-from asmevo.verify.equivalence.terms import Term, cone
+from asmevo.verify.equivalence.terms import Term
 
 _SPANS = (1024, 256, 4096, 64, 16)
 """Ranges of address registers, by attempt: what a window multiplies them with is not known."""

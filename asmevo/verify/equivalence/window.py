@@ -85,8 +85,8 @@ def prove_window(
     Holds for any entry state. `vskip`: VSKIP may be on at entry, so the windows must agree without their vector
     operations too. `programs` replaces the semantics (and turns the cache off). `timeout_s` bounds the whole check.
     `record` receives the certificate: each query that z3 found to have no model, as SMT-LIB2 text that another solver can check
-    again; none where both sides are the same terms. `plain` leaves the terms as the semantics give them, so that no rewriting is
-    trusted and the queries are more; it proves less. Both turn the cache off.
+    again; none where both sides are the same terms. `plain` leaves the terms as the semantics give them, so that no rewriting
+    is trusted and the queries are more; it proves less. Both turn the cache off.
     `facts` are assumed of the entry state and named in the verdict.
     An instruction that is not modelled must stand in both windows in the same place among its like; it then splits them, and
     everything must be equal there. Otherwise the verdict is UNSUPPORTED and names it.

@@ -73,7 +73,6 @@ class TestLds:
         load = "buffer_load_dword v2, s[4:7], 0 offen lds"
         assert refused(f"{load}\ns_mov_b32 m0, s0", f"s_mov_b32 m0, s0\n{load}", "m0")
 
-
     def test_a_transposing_read_sees_stores_and_other_lanes_addresses(self) -> None:
         read, store = "ds_read_b64_tr_b16 v[2:3], v1", "ds_write_b32 v4, v5"
         assert outcome(f"{read}\n{store}", f"{store}\n{read}", "v2 v3", target="gfx950") in (Outcome.REFUTED, Outcome.UNKNOWN)
@@ -81,7 +80,10 @@ class TestLds:
         both = f"{read}\n{other} offset:8\n{add}", f"{add}\n{other} offset:8\n{read}"
         assert outcome(*both, "v2 v3 v6 v7 v8", target="gfx950") is Outcome.PROVED
         move = "v_mov_b32_e32 v1, v11"
-        assert outcome(f"{move}\n{read}", f"{move}\n{read.replace('v1', 'v11')}", "v1 v2 v3", target="gfx950") is not Outcome.PROVED
+        assert (
+            outcome(f"{move}\n{read}", f"{move}\n{read.replace('v1', 'v11')}", "v1 v2 v3", target="gfx950")
+            is not Outcome.PROVED
+        )
 
 
 class TestBounds:
