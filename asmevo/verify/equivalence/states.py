@@ -21,8 +21,8 @@ from asmevo.verify.equivalence.facts import NO_FACTS, Facts
 from asmevo.verify.equivalence.machine import AddressUse
 from asmevo.verify.equivalence.terms import Term
 
-_SPANS = (1024, 256, 4096, 64, 16)
-"""Ranges of address registers, by attempt: what a window multiplies them with is not known."""
+_SPANS = (1024, 256, 4096, 64, 16, 16384, 512, 32768)
+"""Ranges of address registers, by number: what a window multiplies them with, and what it adds, is not known."""
 _CORNERS = np.array((0, 1, 2, 31, 32, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFF, 0xFFFF0000, 0x3C003C00, 0x7F), np.uint32)
 _ENTRY_MODE = 0x3F0
 """Round to nearest even, all denormals, DX10_CLAMP, IEEE: a state that any kernel may be entered with."""
