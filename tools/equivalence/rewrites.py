@@ -18,7 +18,15 @@ Rule = Callable[[Instruction], Instruction | None]
 _WORD = 0xFFFFFFFF
 _COMMUTE = frozenset(
     {
-        *("v_add_u32_e32", "v_mul_lo_u32", "v_mul_hi_u32", "v_mul_u32_u24_e32", "v_and_b32_e32", "v_or_b32_e32", "v_xor_b32_e32"),
+        *(
+            "v_add_u32_e32",
+            "v_mul_lo_u32",
+            "v_mul_hi_u32",
+            "v_mul_u32_u24_e32",
+            "v_and_b32_e32",
+            "v_or_b32_e32",
+            "v_xor_b32_e32",
+        ),
         *("v_min_u32_e32", "v_max_u32_e32", "v_min_i32_e32", "v_max_i32_e32", "v_add3_u32", "v_or3_b32", "v_mul_i32_i24_e32"),
         *("s_add_u32", "s_add_i32", "s_mul_i32", "s_and_b32", "s_or_b32", "s_xor_b32", "s_and_b64", "s_or_b64"),
     }
@@ -49,7 +57,8 @@ def _with(i: Instruction, mnemonic: str, *operands: Operand) -> Instruction | No
 
 def _plain(i: Instruction) -> bool:
     return not i.modifiers and all(
-        isinstance(o, Immediate) or (isinstance(o, Register) and not (o.negate or o.absolute or o.sign_extend)) for o in i.operands
+        isinstance(o, Immediate) or (isinstance(o, Register) and not (o.negate or o.absolute or o.sign_extend))
+        for o in i.operands
     )
 
 

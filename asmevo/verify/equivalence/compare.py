@@ -61,10 +61,7 @@ def decide(
                 wanted = [_entry_units(differing, state)]
                 return _refuted_or_unknown(differing, difference, wanted, deadline, assumptions, replay)
 
-    def differs(a: Term, b: Term) -> bool:
-        return any(state.difference(a, b) is not None for state in states)
-
-    prover = Prover(deadline, differs, record)
+    prover = Prover(deadline, lambda term: tuple(state.signature(term) for state in states), record)
     for difference in differing:
         if not prover.equal(difference.before, difference.after):
             if prover.timed_out:

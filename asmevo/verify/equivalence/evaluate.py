@@ -51,6 +51,11 @@ class Evaluator:
         width = max(len(x), len(y))
         return next((k for k in range(width) if x[k % len(x)] != y[k % len(y)]), None)
 
+    def signature(self, term: Term) -> Value:
+        """Return the term's value, one entry where it is the same in all lanes: equal for terms that agree on this state."""
+        value = self.value(term)
+        return value[:1] if len(set(value)) == 1 else value
+
     def _one(self, term: Term, args: list[Value]) -> Value:
         op = term.op
         if op == "const":
