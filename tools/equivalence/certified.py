@@ -28,8 +28,7 @@ REWRITES = 6
 def edited(window: CutWindow, seed: int, number: int) -> tuple[Instruction, ...]:
     """The window, reordered and with some of its instructions replaced by equal ones."""
     source = random.Random(f"{seed}/{number}/certified")
-    after = rewritten(reordered(window, source, 2 * len(window.instructions)), source, REWRITES)
-    return after
+    return rewritten(reordered(window, source, 2 * len(window.instructions)), source, REWRITES)
 
 
 def check(certificate: Certificate, timeout_s: float, counts: Counter[str]) -> bool:
@@ -65,9 +64,14 @@ def sample(windows: int, seed: int, timeout_s: float, folder: Path | None, *, co
         if not check(made, timeout_s, counts):
             failures.append(f"{window}: not confirmed")
     return {
-        "windows": windows, "instructions": instructions, "certificates": forms, "with queries": with_queries, "answers": counts,
-        "failures": failures, "process seconds": round(time.process_time() - started, 1),
-    }  # fmt: skip
+        "windows": windows,
+        "instructions": instructions,
+        "certificates": forms,
+        "with queries": with_queries,
+        "answers": counts,
+        "failures": failures,
+        "process seconds": round(time.process_time() - started, 1),
+    }
 
 
 def main(arguments: list[str]) -> int:

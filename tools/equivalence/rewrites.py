@@ -27,8 +27,18 @@ _COMMUTE = frozenset(
             "v_or_b32_e32",
             "v_xor_b32_e32",
         ),
-        *("v_min_u32_e32", "v_max_u32_e32", "v_min_i32_e32", "v_max_i32_e32", "v_add3_u32", "v_or3_b32", "v_mul_i32_i24_e32"),
-        *("s_add_u32", "s_add_i32", "s_mul_i32", "s_and_b32", "s_or_b32", "s_xor_b32", "s_and_b64", "s_or_b64"),
+        *("v_min_u32_e32", "v_max_u32_e32", "v_min_i32_e32", "v_max_i32_e32", "v_add3_u32", "v_or3_b32"),
+        *(
+            "v_mul_i32_i24_e32",
+            "s_add_u32",
+            "s_add_i32",
+            "s_mul_i32",
+            "s_and_b32",
+            "s_or_b32",
+            "s_xor_b32",
+            "s_and_b64",
+            "s_or_b64",
+        ),
     }
 )
 _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
@@ -103,7 +113,7 @@ def _multiplied(i: Instruction) -> Instruction | None:
 
 
 def _shifted_and_added(i: Instruction) -> Instruction | None:
-    """A << n = (a << n) + 0, and (a << n) + b with the sum made of a product."""
+    """A << n = (a << n) + 0."""
     if i.mnemonic == "v_lshlrev_b32_e32" and _plain(i) and isinstance(i.operands[1], Immediate):
         out, amount, a = i.operands
         return _with(i, "v_lshl_add_u32", out, a, amount, _number(0))

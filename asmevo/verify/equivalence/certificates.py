@@ -16,6 +16,7 @@ import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from asmevo.diagnostics import printable
 from asmevo.ir.instruction import Instruction
 from asmevo.verify.equivalence.facts import NO_FACTS, Facts
 from asmevo.verify.equivalence.window import prove_window
@@ -29,23 +30,25 @@ SOLVERS = ("z3", "cvc5")
 class Certificate:
     """The queries of one window's proof. `form` tells what they are about: "plain" terms, or those in "normal" form.
 
-    No queries: both sides are the same terms, of that form.
+    No queries: both sides are the same terms, of that form. `notes` are put at the head of the file.
     """
 
     name: str
     form: str
     queries: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
         """The certificate as SMT-LIB2. Each check-sat must answer unsat."""
         lines = [
-            f"; asmevo certificate: {self.name}",
+            f"; asmevo certificate: {printable(self.name)}",
             f"; {len(self.queries)} queries on {self.form} terms; every answer must be unsat",
         ]
         if not self.queries:
             lines.append("; both sides of the window are the same terms, so that nothing is left to ask")
         body = [f"(push 1)\n{_bare(query)}\n(pop 1)" for query in self.queries]
+        lines += [f"; {printable(note)}" for note in self.notes]
         return "\n".join([*lines, f"(set-logic {LOGIC})", *body, ""])
 
 
@@ -73,7 +76,9 @@ def certify(
             timeout_s=timeout_s, vskip=vskip, facts=facts, target=target, record=queries.append, plain=plain,
         )  # fmt: skip
         if verdict.outcome in (Outcome.PROVED, Outcome.IDENTICAL):
-            return Certificate(name, "plain" if plain else "normal", tuple(queries))
+            assumed = dict.fromkeys(a for b in verdict.basis for a in b.assumptions)
+            notes = tuple(f"assumes: {assumption}" for assumption in assumed)
+            return Certificate(name, "plain" if plain else "normal", tuple(queries), notes)
     return None
 
 
@@ -101,7 +106,10 @@ def _ask_z3(text: str, timeout_s: float) -> str:
 
     context = z3.Context()
     config = f"(set-option :timeout {int(1000 * timeout_s)})\n"
-    return str(z3.Z3_eval_smtlib2_string(context.ref(), config + text))
+    try:
+        return str(z3.Z3_eval_smtlib2_string(context.ref(), config + text))
+    except z3.Z3Exception as error:
+        return _refused(error)
 
 
 def _ask_cvc5(text: str, timeout_s: float) -> str:
@@ -113,6 +121,14 @@ def _ask_cvc5(text: str, timeout_s: float) -> str:
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "certificate")
     said = ""
-    while not (command := parser.nextCommand()).isNull():
-        said += command.invoke(solver, parser.getSymbolManager())
+    try:
+        while not (command := parser.nextCommand()).isNull():
+            said += command.invoke(solver, parser.getSymbolManager())
+    except RuntimeError as error:  # what cvc5 raises for text that is no query
+        return _refused(error)
     return said
+
+
+def _refused(error: Exception) -> str:
+    """One line that is no answer."""
+    return f"error: {' '.join(str(error).split())}"

@@ -18,12 +18,14 @@ from itertools import takewhile
 from asmevo.ir.effects import may_skip_vectors
 from asmevo.ir.instruction import Instruction, Modifier, Operand, Symbolic
 from asmevo.ir.registers import UNIT_COUNT, unit_name, units
+from asmevo.verify.equivalence.canonical import canonical_key
 from asmevo.verify.equivalence.compare import Difference, decide
 from asmevo.verify.equivalence.execute import Executor, Programs, UnmodelledError, is_vector, refusal
 from asmevo.verify.equivalence.facts import NO_FACTS, Facts
 from asmevo.verify.equivalence.machine import Machine
 from asmevo.verify.equivalence.normal import Normaliser
 from asmevo.verify.equivalence.plain import PlainTerms
+from asmevo.verify.equivalence.proof_cache import ProofCache
 from asmevo.verify.equivalence.replay import Replay
 from asmevo.verify.equivalence.terms import MEMORY_OPS, cone
 from asmevo.verify.verdict import Basis, Outcome, Verdict
@@ -79,6 +81,7 @@ def prove_window(
     target: str = "gfx942",
     record: Callable[[str], None] | None = None,
     plain: bool = False,
+    cache: ProofCache | None = None,
 ) -> Verdict:
     """Whether `after` may replace `before` where only the units of `live_out` and memory are needed afterwards.
 
@@ -88,6 +91,7 @@ def prove_window(
     again; none where both sides are the same terms. `plain` leaves the terms as the semantics give them, so that no rewriting
     is trusted and the queries are more; it proves less. Both turn the cache off.
     `facts` are assumed of the entry state and named in the verdict.
+    `cache` has the proofs of earlier runs, of windows that are the same but for the registers' numbers; the verdict says so.
     An instruction that is not modelled must stand in both windows in the same place among its like; it then splits them, and
     everything must be equal there. Otherwise the verdict is UNSUPPORTED and names it.
     """
@@ -100,11 +104,25 @@ def prove_window(
     key = (*texts, live_out, vskip, facts.key, target)
     found = _CACHE.get(key)
     if found is None:
-        found = _prove(before, after, task, timeout_s)
+        found = _cached(before, after, task, timeout_s, cache)
         if found.outcome is not Outcome.UNKNOWN:  # a longer budget may decide it
             _CACHE[key] = found
             if len(_CACHE) > _CACHE_SIZE:
                 _CACHE.popitem(last=False)
+    return found
+
+
+def _cached(
+    before: Sequence[Instruction], after: Sequence[Instruction], task: _Task, timeout_s: float, cache: ProofCache | None
+) -> Verdict:
+    name = None if cache is None else canonical_key(before, after, task.live_out, task.vskip, task.facts, task.target)
+    if cache is None or name is None:
+        return _prove(before, after, task, timeout_s)
+    stored = cache.get(name)
+    if stored is not None:
+        return stored
+    found = _prove(before, after, task, timeout_s)
+    cache.put(name, found)
     return found
 
 
