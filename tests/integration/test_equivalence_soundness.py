@@ -4,10 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from tools.equivalence import explain
 from tools.equivalence.certified import sample
 from tools.equivalence.experiment import Amounts, Record
 from tools.equivalence.soundness import main, read, run
 from tools.equivalence.summary import summary, table
+from tools.equivalence.windows import CutWindow
+from windows import live, window
 
 
 def slice_of(windows: int, seed: int, amounts: Amounts, corpus: bool) -> list[Record]:
@@ -42,6 +45,23 @@ def test_a_run_is_taken_up_where_it_stopped(tmp_path: Path) -> None:
 
     assert outcomes(whole) == outcomes(parts)
     assert len(read(parts)) == 3
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "needed", "why"),
+    [
+        ("s_nop 1\nv_mov_b32_e32 v0, v1", "v_mov_b32_e32 v0, v1", "v0", explain.TIMING),
+        ("v_mov_b32_e32 v0, v1\nv_mov_b32_e32 v2, v3", "v_mov_b32_e32 v2, v3\nv_mov_b32_e32 v0, v1", "v0 v2", explain.ORDER),
+        ("v_mov_b32_e32 v9, 1\nv_mov_b32_e32 v0, v1", "v_mov_b32_e32 v9, 2\nv_mov_b32_e32 v0, v1", "v0", explain.DEAD),
+        ("v_mov_b32_e32 v0, v1", "v_mov_b32_e32 v0, v1\nv_mov_b32_e32 v0, v1", "v0", explain.REPEATED),
+        ("v_add_u32_e32 v0, v1, v2", "v_add_u32_e32 v0, v2, v1", "v0", explain.SAME),
+        ("v_mov_b32_e32 v0, v1", "v_mov_b32_e32 v2, v1\nv_mov_b32_e32 v0, v2", "v0", explain.NORMAL),
+        ("s_cmp_eq_u32 s6, 0", "s_cmp_lt_u32 s6, 1", "scc", explain.SOLVER),
+    ],
+)
+def test_a_proved_mutant_is_explained(before: str, after: str, needed: str, why: str) -> None:
+    cut = CutWindow("text", 0, "gfx942", tuple(window(before)), live(needed))
+    assert explain.reason(cut, tuple(window(after)), cut.live_out) == why
 
 
 def test_certificates_of_rewritten_windows_are_confirmed() -> None:

@@ -86,7 +86,7 @@ def _wrong(window: CutWindow, wrong: Mutant, states: int) -> Record:
         runs = told_apart(window, wrong.window, window.live_out, states)
         opinion = second_opinion(window, wrong.window, window.live_out)
         record |= {
-            "mnemonic": window.instructions[wrong.place].mnemonic,
+            "mnemonic": (wrong.window if wrong.kind == "clobbered" else window.instructions)[wrong.place].mnemonic,
             "reason": reason(window, wrong.window, window.live_out),
             "states": runs.ran,
             "second": {"form": opinion.form, **Counter(opinion.answers)},

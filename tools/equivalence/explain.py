@@ -5,6 +5,7 @@ Owns the list of reasons. None is taken from what was changed; each is tested.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,16 +49,19 @@ def reason(window: CutWindow, edited: Sequence[Instruction], live_out: int) -> s
     if differences(machines, live_out):
         return SOLVER
     old, new = Counter(w.text for w in before), Counter(w.text for w in after)
-    removed, added = _named(before, old - new), _named(after, new - old)
-    if not removed and not added:
+    if old == new:
         return ORDER
-    if not removed and all(was is value for w in added for _, was, value in w.changes):
-        return REPEATED
-    rest = Machine(normaliser), Machine(normaliser)
-    for machine, part, left_out in zip(rest, (before, after), (removed, added), strict=True):
-        _run([w.instruction for w in part if w not in left_out], machine, window.target)
-    if not differences((machines[0], rest[0]), live_out) and not differences((machines[1], rest[1]), live_out):
-        return DEAD
+    choices = list(itertools.product(_choices(before, old - new), _choices(after, new - old)))
+    for removed, added in choices:
+        if not removed and all(was is value for w in added for _, was, value in w.changes):
+            return REPEATED
+    for removed, added in choices:
+        rest = Machine(normaliser), Machine(normaliser)
+        for machine, part, left_out in zip(rest, (before, after), (removed, added), strict=True):
+            _run([w.instruction for w in part if w not in left_out], machine, window.target)
+        if not differences((machines[0], rest[0]), live_out) and not differences((machines[1], rest[1]), live_out):
+            return DEAD
+    removed, added = choices[0]
     if Counter(v for w in removed for _, _, v in w.changes) == Counter(v for w in added for _, _, v in w.changes):
         return SAME
     return NORMAL
@@ -82,12 +86,14 @@ def _run(window: Sequence[Instruction], machine: Machine, target: str) -> list[_
     return out
 
 
-def _named(window: list[_Written], counts: Counter[object]) -> list[_Written]:
-    """The last instructions of these texts, as many of each as counted."""
+def _choices(window: list[_Written], counts: Counter[object]) -> list[list[_Written]]:
+    """The instructions of these texts: of one, each that it may have been; of several, the last ones."""
+    if counts.total() == 1:
+        return [[written] for written in window if counts[written.text]]
     left = Counter(counts)
     found: list[_Written] = []
     for written in reversed(window):
         if left[written.text] > 0:
             left[written.text] -= 1
             found.append(written)
-    return found
+    return [found]

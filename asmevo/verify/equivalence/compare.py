@@ -65,7 +65,7 @@ def decide(
     for difference in differing:
         if not prover.equal(difference.before, difference.after):
             if prover.timed_out:
-                return _unknown(f"{difference.place}: the time budget ran out", assumptions)
+                return _unknown(f"{difference.place}: the budget of time or memory ran out", assumptions)
             models = [{unit: (value,) for unit, value in model.items()} for model in prover.models[-_MOST_MODELS:]]
             return _refuted_or_unknown(differing, difference, models, deadline, assumptions, replay)
     return _proved("z3", f"{size}: {len(differing)} values proved equal by {prover.queries} queries", assumptions)
