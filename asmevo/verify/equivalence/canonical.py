@@ -15,7 +15,6 @@ from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-import asmevo
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Instruction, Operand, Register
 from asmevo.ir.registers import FLAT_SCRATCH, VGPR0, RegisterFile, file_of
@@ -120,7 +119,7 @@ def model_version() -> str:
     """Return a digest of all code that decides what is proved, and of the solver's version."""
     import z3
 
-    root = Path(asmevo.__file__).parent
+    root = Path(__file__).resolve().parents[2]
     digest = hashlib.sha256(z3.get_version_string().encode())
     for name in _SOURCES:
         path = root / name
