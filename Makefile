@@ -53,7 +53,7 @@ bench-equivalence: $(STAMP) ## Time the equivalence proof (set ASMEVO_CORPUS for
 	$(BIN)/python bench/equivalence.py
 
 soundness: $(STAMP) ## Try to catch the equivalence proof with mutants and legal edits (set ASMEVO_CORPUS)
-	$(BIN)/python -m tools.equivalence.soundness --output build/soundness.json
+	$(BIN)/python -m tools.equivalence.soundness --output build/soundness.jsonl
 
 triage: $(STAMP) ## List every error found on production objects (set ASMEVO_CORPUS)
 	$(BIN)/python -m tools.triage

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from asmevo.cli.common import Format, guarded, load_kernel, show_verdict, verdict_exit
+from asmevo.cli.common import Exit, Format, guarded, load_kernel, show_verdict, verdict_exit
 from asmevo.cli.options import KernelName, OutputFormat, Trace
-from asmevo.diagnostics import fail
+from asmevo.diagnostics import fail, printable
+
+if TYPE_CHECKING:
+    from asmevo.ir.kernel import Kernel
 
 LaunchFile = Annotated[Path | None, typer.Option("--launch", help="Launch file (TOML).")]
 
@@ -20,8 +26,8 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(
-    old: Annotated[Path, typer.Argument(help="The original object, K0.")],
-    new: Annotated[Path, typer.Argument(help="The object that is to replace it.")],
+    old: Annotated[Path | None, typer.Argument(help="The original object, K0.", show_default=False)] = None,
+    new: Annotated[Path | None, typer.Argument(help="The object that is to replace it.", show_default=False)] = None,
     launch: LaunchFile = None,
     level: Annotated[
         str | None, typer.Option("--level", help="static, smt or emulate; by default emulate with a launch, else smt.")
@@ -34,18 +40,42 @@ def verify(
     compare: Annotated[
         str, typer.Option("--compare", help="exact: bit for bit; launch: within the launch file's tolerances, which is said.")
     ] = "exact",
+    certificates: Annotated[
+        Path | None,
+        typer.Option("--certificates", help="Write a proved window's queries there, for other solvers (SMT-LIB2)."),
+    ] = None,
+    check: Annotated[
+        Path | None,
+        typer.Option("--check-certificates", help="Only check the certificates in a folder, with z3 and cvc5 if installed."),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", help="Processes that prove windows; by default one a core.", min=1)
+    ] = None,
+    proof_cache: Annotated[
+        bool, typer.Option("--proof-cache/--no-proof-cache", help="Use and keep proofs of equal windows from run to run.")
+    ] = True,
     output: OutputFormat = Format.full,
     traceback: Trace = False,
 ) -> None:
     """Decide whether NEW does what OLD does. Exits with 0 (yes), 1 (refuted), 3 (undecided).
 
     Example: asmevo verify k0.co new.co --launch launch.toml
+
+    Example: asmevo verify k0.co new.co --certificates proof/; asmevo verify --check-certificates proof/
     """
 
     def body() -> int:
+        if check is not None:
+            if old is not None:
+                fail("E0208", "--check-certificates takes no objects", help="give the folder only")
+            return _check_certificates(check, timeout_s, output)
+        if old is None or new is None:
+            fail("E0208", "two objects are needed: the original and what is to replace it", help="asmevo verify OLD NEW")
+
         from asmevo.verify.align import aligned
         from asmevo.verify.differential import RULES
-        from asmevo.verify.judge import Judge, Level
+        from asmevo.verify.equivalence.proof_cache import ProofCache, default_folder
+        from asmevo.verify.judge import Judge, Level, without_removed_barriers
         from asmevo.verify.launches import load_launches
         from asmevo.verify.object_diff import kernels_only_differ
         from asmevo.verify.verdict import Basis, Outcome, Verdict
@@ -65,8 +95,40 @@ def verify(
         else:
             kernels_only_differ(old_object, before, new_object, after)
             after = aligned(before, after)
-            verdict = Judge(Level(wanted), dispatches, timeout_s, tuple(range(seeds)), compare)(before, after)
+            cache = ProofCache(default_folder()) if proof_cache else None
+            workers = jobs or len(os.sched_getaffinity(0))
+            judge = Judge(Level(wanted), dispatches, timeout_s, tuple(range(seeds)), compare, cache=cache, jobs=workers)
+            verdict = judge(before, after)
+            if certificates is not None and verdict.outcome.is_success:
+                _write_certificates(without_removed_barriers(before, after)[0], after, certificates, timeout_s)
         show_verdict(verdict, output)
         return verdict_exit(verdict)
 
     raise typer.Exit(guarded(body, show_traceback=traceback))
+
+
+def _write_certificates(before: Kernel, after: Kernel, folder: Path, timeout_s: float) -> None:
+    from asmevo.verify.certificate_files import write_certificates
+
+    written = write_certificates(before, after, folder, timeout_s)
+    print(f"{len(written.files)} certificates written to {printable(str(folder))}", file=sys.stderr)
+    for window in written.missing:
+        print(f"no certificate for {printable(window)}: it was not proved by itself", file=sys.stderr)
+
+
+def _check_certificates(folder: Path, timeout_s: float, output: Format) -> int:
+    """Check and print. 0 when every file holds, 1 when one is contradicted, else 3."""
+    from asmevo.verify.certificate_files import check_certificates
+
+    checked = list(check_certificates(folder, timeout_s))
+    if output is Format.json:
+        rows = [{"file": c.path.name, "queries": c.queries, "answers": c.answers, "holds": c.holds} for c in checked]
+        print(json.dumps(rows, indent=2))
+    else:
+        for one in checked:
+            print(one)
+        held = sum(one.holds for one in checked)
+        print(f"{held} of {len(checked)} certificates hold, checked by {' and '.join(checked[0].answers)}")
+    if any(one.is_contradicted for one in checked):
+        return Exit.NO
+    return Exit.DONE if all(one.holds for one in checked) else Exit.UNDECIDED

@@ -17,6 +17,7 @@ from asmevo.ir.kernel import Kernel
 from asmevo.ir.vector_file import shared_vectors
 from asmevo.verify.differential import compare
 from asmevo.verify.equivalence.kernel import prove_kernel
+from asmevo.verify.equivalence.proof_cache import ProofCache
 from asmevo.verify.static_barriers import check_removed_barriers, removed_barriers, without_barriers
 from asmevo.verify.static_definedness import check_definedness
 from asmevo.verify.static_hazards import new_hazard_findings
@@ -39,7 +40,8 @@ class Judge:
     """Judges candidates against K0 at one level.
 
     `timeout_s` is the z3 budget of one window; `seeds` are the wave orders of strict emulation; `dispatches` the launches.
-    `rule` is how their results are compared, see `differential.compare`.
+    `rule` is how their results are compared, see `differential.compare`. `cache` has proofs of earlier runs, `jobs` is how many
+    processes prove windows.
     """
 
     level: Level
@@ -47,6 +49,8 @@ class Judge:
     timeout_s: float = 5.0
     seeds: tuple[int, ...] = (0, 1)
     rule: str = "exact"
+    cache: ProofCache | None = None
+    jobs: int = 1
 
     def __call__(self, before: Kernel, after: Kernel) -> Verdict:
         """The verdict on `after` as a replacement of `before`. Proved needs proof of both values and timing obligations."""
@@ -57,8 +61,8 @@ class Judge:
             return Verdict(
                 Outcome.UNKNOWN, static.basis, reason="values were not compared: only waits and wait states were checked"
             )
-        reference, barriers = _without_removed_barriers(before, after)
-        proof = prove_kernel(reference, after, timeout_s=self.timeout_s)
+        reference, barriers = without_removed_barriers(before, after)
+        proof = prove_kernel(reference, after, timeout_s=self.timeout_s, cache=self.cache, jobs=self.jobs)
         basis = (*static.basis, *barriers, *proof.basis)
         if proof.outcome is Outcome.REFUTED or (self.level is Level.SMT and not proof.outcome.is_success):
             return Verdict(proof.outcome, basis, proof.counterexample, proof.reason)
@@ -138,7 +142,7 @@ _CHECKS = (
 """Method, what it proves, and what gives the findings that are new and the number of errors that are not."""
 
 
-def _without_removed_barriers(before: Kernel, after: Kernel) -> tuple[Kernel, tuple[Basis, ...]]:
+def without_removed_barriers(before: Kernel, after: Kernel) -> tuple[Kernel, tuple[Basis, ...]]:
     """Return `before` without the barriers that `after` lacks, and the proof that this changes nothing.
 
     Without such a proof it is `before` itself, whose barriers then differ for the judges that follow.

@@ -1,22 +1,80 @@
 """The proof against windows of real kernels: legal edits are proved, and no mutant that the emulator tells apart."""
 
+from pathlib import Path
+
 import pytest
 
-from tools.equivalence.soundness import run
+from tools.equivalence import explain
+from tools.equivalence.certified import sample
+from tools.equivalence.experiment import Amounts, Record
+from tools.equivalence.soundness import main, read, run
+from tools.equivalence.summary import summary, table
+from tools.equivalence.windows import CutWindow
+from windows import live, window
+
+
+def slice_of(windows: int, seed: int, amounts: Amounts, corpus: bool) -> list[Record]:
+    return list(run(range(windows), seed, amounts, corpus=corpus))
 
 
 def test_a_seeded_slice_holds() -> None:
-    report = run(windows=8, edits=4, mutants=6, states=60, seed=17, budget_s=600.0, corpus=False)
-    assert report.windows == 8
-    assert report.errors == []
-    assert report.unproved == []
-    outcomes = {name for tally in report.mutants.values() for name in tally.outcomes}
-    assert "refuted" in outcomes
+    records = slice_of(8, 17, Amounts(edits=4, mutants=6, states=60), corpus=False)
+    found = summary(records)
+    assert found["windows"] == 8
+    assert found["themselves"] == {"identical": 8}
+    assert found["soundness errors"] == []
+    assert found["unproved edits"] == []
+    assert found["mutants"]["refuted"] > 0
+    proved = [wrong for record in records for wrong in record["mutants"] if wrong["outcome"] == "proved"]
+    assert all(wrong["reason"] and wrong["states"] in (0, 60) for wrong in proved)
+    assert table(records).count("\n") >= 1 + bool(proved)
+
+
+def test_a_run_is_taken_up_where_it_stopped(tmp_path: Path) -> None:
+    arguments = ["--edits", "1", "--mutants", "1", "--states", "2", "--seed", "4"]
+    whole, parts = tmp_path / "whole.jsonl", tmp_path / "parts.jsonl"
+    assert main([*arguments, "--windows", "3", "--output", str(whole)]) == 0
+    assert main([*arguments, "--windows", "1", "--output", str(parts)]) == 0
+    with parts.open("a") as file:
+        file.write('{"index": 1, "cut off')
+    assert main([*arguments, "--windows", "3", "--shard", "0/2", "--output", str(parts)]) == 0
+    assert main([*arguments, "--windows", "3", "--output", str(parts)]) == 0
+
+    def outcomes(path: Path) -> dict[int, object]:
+        return {r["index"]: (r["window"], [w["outcome"] for w in r["edits"] + r["mutants"]]) for r in read(path)}
+
+    assert outcomes(whole) == outcomes(parts)
+    assert len(read(parts)) == 3
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "needed", "why"),
+    [
+        ("s_nop 1\nv_mov_b32_e32 v0, v1", "v_mov_b32_e32 v0, v1", "v0", explain.TIMING),
+        ("v_mov_b32_e32 v0, v1\nv_mov_b32_e32 v2, v3", "v_mov_b32_e32 v2, v3\nv_mov_b32_e32 v0, v1", "v0 v2", explain.ORDER),
+        ("v_mov_b32_e32 v9, 1\nv_mov_b32_e32 v0, v1", "v_mov_b32_e32 v9, 2\nv_mov_b32_e32 v0, v1", "v0", explain.DEAD),
+        ("v_mov_b32_e32 v0, v1", "v_mov_b32_e32 v0, v1\nv_mov_b32_e32 v0, v1", "v0", explain.REPEATED),
+        ("v_add_u32_e32 v0, v1, v2", "v_add_u32_e32 v0, v2, v1", "v0", explain.SAME),
+        ("v_mov_b32_e32 v0, v1", "v_mov_b32_e32 v2, v1\nv_mov_b32_e32 v0, v2", "v0", explain.NORMAL),
+        ("s_cmp_eq_u32 s6, 0", "s_cmp_lt_u32 s6, 1", "scc", explain.SOLVER),
+    ],
+)
+def test_a_proved_mutant_is_explained(before: str, after: str, needed: str, why: str) -> None:
+    cut = CutWindow("text", 0, "gfx942", tuple(window(before)), live(needed))
+    assert explain.reason(cut, tuple(window(after)), cut.live_out) == why
+
+
+def test_certificates_of_rewritten_windows_are_confirmed() -> None:
+    found = sample(6, 2, 60.0, None, corpus=False)
+    assert found["failures"] == []
+    assert found["with queries"] > 0
+    assert found["answers"]["z3: unsat"] == found["answers"]["cvc5: unsat"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_more_windows_hold(seed: int) -> None:
-    report = run(windows=40, edits=7, mutants=20, states=1000, seed=seed, budget_s=3600.0, corpus=True)
-    assert report.errors == []
-    assert len(report.unproved) <= report.windows * 7 // 100
+    records = slice_of(40, seed, Amounts(edits=7, mutants=20, states=1000), corpus=True)
+    found = summary(records)
+    assert found["soundness errors"] == []
+    assert len(found["unproved edits"]) <= len(records) * 7 // 100

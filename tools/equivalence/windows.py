@@ -47,6 +47,20 @@ def objects(with_corpus: bool = True) -> list[Path]:
     return found + (sorted(Path(corpus).rglob("*.co")) if corpus and with_corpus else [])
 
 
+def window_number(paths: list[Path], number: int, seed: int, least: int = 8, most: int = 128) -> CutWindow:
+    """Return window `number` of a seed, of `least` to `most` instructions: the same whatever was cut before.
+
+    Raises ValueError when no object has one.
+    """
+    order = list(paths)
+    random.Random(seed).shuffle(order)
+    source = random.Random(f"{seed}/{number}/window")
+    for k in range(len(order)):
+        for window in _of_object(order[(number + k) % len(order)], source, 1, least, most):
+            return window
+    raise ValueError("no object has a window of that size")
+
+
 def cut(paths: list[Path], count: int, seed: int, least: int = 8, most: int = 128) -> Iterator[CutWindow]:
     """Yield `count` windows of `least` to `most` instructions, of as many objects as there are."""
     source = random.Random(seed)

@@ -11,16 +11,17 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from asmevo.verify.equivalence.divergence import Divergence, shown
 from asmevo.verify.equivalence.evaluate import Evaluator
-from asmevo.verify.equivalence.replay import Divergence, Replay, shown
+from asmevo.verify.equivalence.replay import Replay
 from asmevo.verify.equivalence.solver import Prover
 from asmevo.verify.equivalence.terms import Term, cone
 from asmevo.verify.verdict import Basis, Counterexample, Outcome, Verdict
 
 _STATES = 6
-_ATTEMPTS = range(8)
-_QUICK = (1, 3)
-"""States for a first look: floats that are no NaN, and corner values."""
+_FIRST = (1, 3, 0, 2, 4, 5, 6, 7)
+"""States for a first look, by number: those first whose floats are no NaN, and corner values."""
+_LATER = range(8, 16)
 _MOST_MODELS = 4
 
 
@@ -48,6 +49,11 @@ def decide(
     """
     if not differing:
         return _proved("terms", f"{size}: every live-out unit and both memories are the same term", assumptions)
+    if replay is not None:
+        # Most differences show on any state, and a run costs less than the evaluation of terms.
+        found = _run(differing, (), _FIRST, deadline, replay)
+        if found is not None:
+            return _refuted(found, assumptions)
     states = [Evaluator(seed) for seed in range(_STATES)]
     for difference in differing:
         for state in states:
@@ -55,20 +61,11 @@ def decide(
                 wanted = [_entry_units(differing, state)]
                 return _refuted_or_unknown(differing, difference, wanted, deadline, assumptions, replay)
 
-    if replay is not None:
-        # What random terms do not show, special values may: a run costs less than a query.
-        found = _run(differing, (), _QUICK, deadline, replay)
-        if found is not None:
-            return _refuted(found, assumptions)
-
-    def differs(a: Term, b: Term) -> bool:
-        return any(state.difference(a, b) is not None for state in states)
-
-    prover = Prover(deadline, differs, record)
+    prover = Prover(deadline, lambda term: tuple(state.signature(term) for state in states), record)
     for difference in differing:
         if not prover.equal(difference.before, difference.after):
             if prover.timed_out:
-                return _unknown(f"{difference.place}: the time budget ran out", assumptions)
+                return _unknown(f"{difference.place}: the budget of time or memory ran out", assumptions)
             models = [{unit: (value,) for unit, value in model.items()} for model in prover.models[-_MOST_MODELS:]]
             return _refuted_or_unknown(differing, difference, models, deadline, assumptions, replay)
     return _proved("z3", f"{size}: {len(differing)} values proved equal by {prover.queries} queries", assumptions)
@@ -87,7 +84,8 @@ def _refuted_or_unknown(
     assumptions: tuple[str, ...],
     replay: Callable[[], Replay] | None,
 ) -> Verdict:
-    found = None if replay is None else _run(differing, wanted, _ATTEMPTS, deadline, replay)
+    attempts = (*range(len(wanted)), *_LATER)
+    found = None if replay is None else _run(differing, wanted, attempts, deadline, replay)
     if found is not None:
         return _refuted(found, assumptions)
     return _unknown(f"{first.place}: neither proved, nor shown different by a run", assumptions)

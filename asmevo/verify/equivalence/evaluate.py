@@ -51,6 +51,11 @@ class Evaluator:
         width = max(len(x), len(y))
         return next((k for k in range(width) if x[k % len(x)] != y[k % len(y)]), None)
 
+    def signature(self, term: Term) -> Value:
+        """Return the term's value, one entry where it is the same in all lanes: equal for terms that agree on this state."""
+        value = self.value(term)
+        return value[:1] if len(set(value)) == 1 else value
+
     def _one(self, term: Term, args: list[Value]) -> Value:
         op = term.op
         if op == "const":
@@ -171,6 +176,9 @@ def _reverse(value: int, bits: int) -> int:
 
 _OPERATIONS: dict[str, Operation] = {
     "sum": _sum,
+    "add": lambda t, r: r[0] + r[1],
+    "sub": lambda t, r: r[0] - r[1],
+    "zext": lambda t, r: r[0],
     "mul": lambda t, r: r[0] * r[1],
     "udiv": lambda t, r: r[0] // r[1] if r[1] else -1,
     "urem": lambda t, r: r[0] % r[1] if r[1] else r[0],

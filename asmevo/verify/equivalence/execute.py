@@ -18,7 +18,7 @@ from asmevo.ir.semantics.expr import Domain, Program
 from asmevo.verify.equivalence import memory
 from asmevo.verify.equivalence.accesses import access_memory
 from asmevo.verify.equivalence.compiled import Compiled, CompiledWrite, Step, compile_program
-from asmevo.verify.equivalence.machine import SPECIALS, Machine
+from asmevo.verify.equivalence.machine import SPECIALS, AddressUse, Machine
 from asmevo.verify.equivalence.operands import UnmodelledError, destination_of, operand_of
 from asmevo.verify.equivalence.terms import Term
 
@@ -129,9 +129,8 @@ class Executor:
         if compiled is None:
             raise UnmodelledError(f"{i.mnemonic}: no semantics")
         if compiled.program.domain is Domain.INTRINSIC:
-            if compiled.memory is not None or definition.access is not None:
-                raise UnmodelledError(f"{i.mnemonic}: an intrinsic with a memory effect")
-            self._intrinsic(i, definition, compiled.program.intrinsic or definition.mnemonic)
+            versions = self._versions_seen(i, definition, compiled)
+            self._intrinsic(i, definition, compiled.program.intrinsic or definition.mnemonic, versions)
             return
         lanes = compiled.program.domain is Domain.LANE
         context = self._context(definition) if lanes else None
@@ -273,15 +272,26 @@ class Executor:
             return [self._n.const(64, self._programs.constant(i, name))]
         raise UnmodelledError(f"{i.mnemonic}: operand {name} has no value")
 
-    def _intrinsic(self, i: Instruction, definition: OpcodeDef, name: str) -> None:
+    def _versions_seen(self, i: Instruction, definition: OpcodeDef, compiled: Compiled) -> tuple[Term, ...]:
+        """The memories, as they are now, that an intrinsic loads from: one that lets lanes exchange what they load."""
+        if compiled.memory is None and definition.access is None:
+            return ()
+        if compiled.memory is None or definition.access is not Access.LOAD or memory.orders(i, definition):
+            raise UnmodelledError(f"{i.mnemonic}: an intrinsic with a memory effect")
+        values = self._values(i, compiled, self._context(definition))
+        self.machine.uses.append(AddressUse(tuple(values[k] for k in compiled.memory.addresses)))
+        return tuple(self.machine.memories[space] for space in memory.spaces(definition))
+
+    def _intrinsic(self, i: Instruction, definition: OpcodeDef, name: str, versions: tuple[Term, ...]) -> None:
         """Return an opaque function of all that the instruction may see: whole registers, so that inactive lanes count.
 
-        Matrix instructions ignore EXEC and overwrite all lanes. Of any other, the result also depends on EXEC, M0 and the old
-        destination, whatever the instruction does with them.
+        `versions` are the memories it loads from. Matrix instructions ignore EXEC and overwrite all lanes. Of any other, the
+        result also depends on M0, the old destination and, unless its definition rules that out, on EXEC, whatever the
+        instruction does with them.
         """
         matrix = definition.family is Family.MATRIX and not definition.mnemonic.startswith("v_accvgpr")
         machine = self.machine
-        args: list[Term] = []
+        args = list(versions)
         shape: list[Hashable] = [name, definition.mnemonic, i.modifiers]
         for operand, spec in zip(i.operands, definition.operands, strict=True):
             if isinstance(operand, Register):
@@ -296,7 +306,9 @@ class Executor:
         implied = definition.implicit_reads & ~(3 << EXEC)
         args.extend(machine.unit(u) for u in units(implied | 1 << MODE))
         if not matrix:
-            args.extend((machine.special("exec"), machine.special("m0")))
+            if Flag.NO_EXEC not in definition.flags:
+                args.append(machine.special("exec"))
+            args.append(machine.special("m0"))
         for position, (operand, spec) in enumerate(zip(i.operands, definition.operands, strict=True)):
             if isinstance(operand, Register) and spec.role is not Role.READ:
                 for k in range(operand.range.count):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from asmevo.ir.analysis.liveness import Liveness
@@ -19,11 +19,14 @@ from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Kernel
 from asmevo.ir.registers import EXEC_MASK
 from asmevo.ir.vector_file import shared_vectors
+from asmevo.verify.equivalence.certificates import Certificate, certify
 from asmevo.verify.equivalence.compare import decide
 from asmevo.verify.equivalence.execute import UnmodelledError
 from asmevo.verify.equivalence.facts import DEFAULT_ASSUMPTIONS, NO_FACTS, Assumption, FactFinder, Facts
+from asmevo.verify.equivalence.proof_cache import METHOD, ProofCache
 from asmevo.verify.equivalence.regions import Region, region_around, region_differences
 from asmevo.verify.equivalence.window import ALL_UNITS, ASSUMPTIONS, indexing_after, prove_window, semantics, text_of
+from asmevo.verify.equivalence.workers import WORTH_PROCESSES, in_processes
 from asmevo.verify.verdict import Basis, Outcome, Verdict
 
 _CONTEXT = 256
@@ -125,6 +128,8 @@ def prove_kernel(
     *,
     timeout_s: float = 5.0,
     assumed: frozenset[Assumption] = DEFAULT_ASSUMPTIONS,
+    cache: ProofCache | None = None,
+    jobs: int = 1,
 ) -> Verdict:
     """Whether `after` computes what `before` does, window by window; `timeout_s` is one window's budget.
 
@@ -132,6 +137,8 @@ def prove_kernel(
     `assumed` allows), and as part of a region: the acyclic stretch or loop body that holds all such windows.
     A REFUTED window differs for some state at its entry; that the kernel reaches that state was not decided. Where another
     edited window that follows may make up for a register, the verdict is UNKNOWN.
+    `cache` has the proofs of earlier runs; the verdict says how many windows it proved. `jobs` processes take the windows that
+    need a solver, each within its own memory limit (see `workers`).
     """
     reason = structure_difference(before, after)
     if reason is not None:
@@ -145,13 +152,15 @@ def prove_kernel(
         if relative(window):
             reason = f"{window}: VGPR indexing may be on there"
             return Verdict(Outcome.UNSUPPORTED, (Basis("z3", Outcome.UNSUPPORTED, reason),), reason=reason)
-    prover = _KernelProver(before, after, timeout_s, assumed)
+    prover = KernelProver(before, after, timeout_s, assumed, cache)
     # Most edits keep every register, which needs neither liveness nor a solver.
     hard = [w for w in windows if not prover.window(w, 0.0, NO_FACTS).outcome.is_success]
     assumptions = dict.fromkeys(ASSUMPTIONS)
     left: list[tuple[EditedWindow, Verdict]] = []
-    for window in _with_liveness(hard, before, after):
-        verdict = prover.best(window)
+    cached = 0
+    hard = _with_liveness(hard, before, after)
+    for window, verdict in zip(hard, _verdicts(prover, hard, jobs), strict=True):
+        cached += any(b.method == METHOD for b in verdict.basis)
         if verdict.outcome.is_success:
             assumptions.update(dict.fromkeys(a for b in verdict.basis for a in b.assumptions))
         else:
@@ -166,9 +175,18 @@ def prove_kernel(
     edited = sum(len(w.before) for w in windows)
     shown = ", ".join(str(w) for w in windows[:8]) + (f" and {len(windows) - 8} more" if len(windows) > 8 else "")
     detail = f"{len(windows)} windows proved ({shown}), {edited} of {total} instructions; all others are identical"
+    if cached:
+        detail += f"; {cached} of them by the cache of proofs, in an earlier run"
     if regions:
         detail += f"; {len(left)} of them as part of {'; '.join(regions)}"
     return Verdict(Outcome.PROVED, (Basis("z3", Outcome.PROVED, detail, tuple(assumptions)),))
+
+
+def _verdicts(prover: KernelProver, windows: list[EditedWindow], jobs: int) -> Iterable[Verdict]:
+    """The best verdict on each window, in order."""
+    if jobs > 1 and len(windows) >= WORTH_PROCESSES:
+        return in_processes(prover, windows, jobs)
+    return map(prover.best, windows)
 
 
 def _not_proved(left: Sequence[tuple[EditedWindow, Verdict]], before: Kernel, region: Verdict | None) -> Verdict:
@@ -213,11 +231,20 @@ def _manager(kernel: Kernel) -> AnalysisManager:
     return found[1]
 
 
-class _KernelProver:
+class KernelProver:
     """Proves windows and regions of one pair of kernels."""
 
-    def __init__(self, before: Kernel, after: Kernel, timeout_s: float, assumed: frozenset[Assumption]) -> None:
+    def __init__(
+        self,
+        before: Kernel,
+        after: Kernel,
+        timeout_s: float,
+        assumed: frozenset[Assumption] = DEFAULT_ASSUMPTIONS,
+        cache: ProofCache | None = None,
+    ) -> None:
         self._kernels = (before, after)
+        self._assumed = assumed
+        self._cache = cache
         self._timeout_s = timeout_s
         self._vskip = may_skip_vectors(before.instructions()) or may_skip_vectors(after.instructions())
         self._managers = (_manager(before), AnalysisManager(after))
@@ -234,20 +261,43 @@ class _KernelProver:
             vskip=self._vskip,
             facts=facts,
             target=self._kernels[0].target,
+            cache=self._cache if timeout_s > 0 else None,
         )
 
     def best(self, window: EditedWindow) -> Verdict:
         """Return the best verdict: of the window alone, with the code before it, and with facts on its entry."""
-        verdict = self.window(window, self._timeout_s, NO_FACTS)
-        if verdict.outcome.is_success or verdict.outcome is Outcome.UNSUPPORTED:
-            return verdict
-        if window.context:
-            verdict = self.window(window, self._timeout_s, NO_FACTS, context=True)
+        verdict = Verdict(Outcome.UNKNOWN)
+        for facts, context in self.attempts(window):
+            verdict = self.window(window, self._timeout_s, facts, context=context)
             if verdict.outcome.is_success or verdict.outcome is Outcome.UNSUPPORTED:
-                return verdict
+                break
+        return verdict
+
+    def certificate(self, window: EditedWindow) -> Certificate | None:
+        """Return the certificate of the first proof that succeeds; None where none does."""
+        for facts, context in self.attempts(window):
+            head = window.context if context else ()
+            found = certify(
+                str(window), (*head, *window.before), (*head, *window.after), window.live_out,
+                timeout_s=self._timeout_s, vskip=self._vskip, facts=facts, target=self._kernels[0].target,
+            )  # fmt: skip
+            if found is not None:
+                return found
+        return None
+
+    def attempts(self, window: EditedWindow) -> Iterator[tuple[Facts, bool]]:
+        """Yield what is tried, cheapest first: the facts assumed, and whether the code before the window is part of it."""
+        yield NO_FACTS, False
+        if window.context:
+            yield NO_FACTS, True
         start = window.start - len(window.context)
         facts = self._known(window.label, start, (*window.context, *window.before, *window.after))
-        return verdict if facts.is_empty else self.window(window, self._timeout_s, facts, context=True)
+        if not facts.is_empty:
+            yield facts, True
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Another process makes the analyses anew."""
+        return KernelProver, (*self._kernels, self._timeout_s, self._assumed, self._cache)
 
     def _known(self, label: str, index: int, instructions: Sequence[Instruction]) -> Facts:
         """Return the facts at one place, as far as these instructions may use them."""

@@ -13,15 +13,21 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from typing import Any
 
 import z3
 
-from asmevo.verify.equivalence.terms import IDENTITY_OPS, MEMORY_OPS, Term, cone
+from asmevo.verify.equivalence.terms import MEMORY_OPS, Term, cone
 
-_MERGES = 64
-"""How many pairs of opaque terms one query may try to merge first."""
+_TRIES = 256
+"""How many pairs of terms inside a pair may be tried before it is asked about."""
+
+_CANDIDATES = 3
+"""How many terms are tried for one that agrees with all of them."""
+
+_MEMORY_MB = 1024
+"""What z3 may use for one query."""
 
 _DEPTH = 150
 """How far a descent goes before it gives up."""
@@ -30,19 +36,22 @@ _DEPTH = 150
 class Prover:
     """Proves terms of one table equal until `deadline` (of `time.monotonic`).
 
-    `record` receives each query that was shown to have no model, as SMT-LIB2 text. `differs` tells pairs that some
-    interpretation of the uninterpreted functions tells apart: no use in trying those.
+    `record` receives each query that was shown to have no model, as SMT-LIB2 text. `signature` gives a term's values on some
+    states: terms whose values differ are told apart by some interpretation of the uninterpreted functions, so that no query can
+    show them equal; those inside a pair whose values agree are likely equal, and are tried first.
     """
 
     def __init__(
-        self, deadline: float, differs: Callable[[Term, Term], bool], record: Callable[[str], None] | None = None
+        self, deadline: float, signature: Callable[[Term], Hashable], record: Callable[[str], None] | None = None
     ) -> None:
         self._record = record
         self._deadline = deadline
-        self._differs = differs
+        self._signature = signature
         self._depth = 0
+        self._sweeping = False
         self._proved: dict[tuple[int, int], bool] = {}
         self._class: dict[int, int] = {}
+        self._joined: set[int] = set()
         self.queries = 0
         self.models: list[Mapping[int, int]] = []
         """Values of entry units, in one lane, with which a query had no proof: candidates for a refutation."""
@@ -58,7 +67,7 @@ class Prover:
         if key not in self._proved:
             self._proved[key] = False  # a pair under way is not assumed
             self._depth += 1
-            self._proved[key] = not self._differs(a, b) and (self._descend(a, b) or self._query(a, b))
+            self._proved[key] = self._signature(a) == self._signature(b) and (self._descend(a, b) or self._query(a, b))
             self._depth -= 1
             if self._proved[key]:
                 self._join(a, b)
@@ -73,47 +82,63 @@ class Prover:
     def _query(self, a: Term, b: Term) -> bool:
         if a.op in MEMORY_OPS or b.op in MEMORY_OPS or not self._budget():
             return False
-        self._merge(a, b)
-        encoder = _Encoder(self._root)
-        encoder.encode((a, b))
-        if encoder.of(a).eq(encoder.of(b)):
-            return True
-        for multiply in (False, True):
-            budget = self._budget()
-            if not budget:
-                return False
-            if multiply:
-                if not encoder.multiplies:
-                    return False
-                encoder = _Encoder(self._root, multiply=True)
+        self._sweep(a, b)
+        # What is known to be equal is first one unknown: that asks least, and mostly is enough.
+        for known in (self._joined, frozenset[int]()) if self._joined else (frozenset[int](),):
+            for multiply in (False, True):
+                encoder = _Encoder(self._root, multiply=multiply, known=known)
                 encoder.encode((a, b))
-            solver = z3.SolverFor("QF_UFBV")
-            solver.set("timeout", budget)
-            solver.add(*encoder.facts, encoder.of(a) != encoder.of(b))
-            self.queries += 1
-            answer = solver.check()
-            if answer == z3.unsat:
-                if self._record is not None:
-                    self._record(f"(set-logic QF_UFBV)\n{solver.to_smt2()}")
-                return True
-            self.timed_out = self.timed_out or bool(answer == z3.unknown)
-            if answer == z3.sat:
-                self.models.append(encoder.units(solver.model(), (a, b)))
+                if multiply and not encoder.multiplies:
+                    break
+                if encoder.of(a).eq(encoder.of(b)):
+                    return True
+                if self._has_no_model(a, b, encoder):
+                    return True
+                if not self._budget():
+                    return False
+            if known and not encoder.used_known:
+                break  # the second round would be the first
         return False
 
-    def _merge(self, a: Term, b: Term) -> None:
-        """Join opaque terms under `a` and `b` whose arguments are equal in all lanes, innermost first."""
-        left = {t for t in cone((a,)) if t.op in _CLASSES}
-        right = {t for t in cone((b,)) if t.op in _CLASSES}
+    def _has_no_model(self, a: Term, b: Term, encoder: _Encoder) -> bool:
+        budget = self._budget()
+        if not budget:
+            return False
+        solver = z3.SolverFor("QF_UFBV")
+        solver.set("timeout", budget)
+        solver.set("max_memory", _MEMORY_MB)
+        solver.add(*encoder.facts, encoder.of(a) != encoder.of(b))
+        self.queries += 1
+        answer = solver.check()
+        if answer == z3.unsat:
+            if self._record is not None:
+                self._record(solver.to_smt2())
+            return True
+        self.timed_out = self.timed_out or bool(answer == z3.unknown)
+        if answer == z3.sat and not encoder.used_known:
+            self.models.append(encoder.units(solver.model(), (a, b)))
+        return False
+
+    def _sweep(self, a: Term, b: Term) -> None:
+        """Join terms under `a` and `b` that agree on all states and are equal, innermost first."""
+        if self._sweeping:
+            return
+        self._sweeping = True
+        left = cone((a,))
+        shared = {term.ident for term in left}
+        alike: dict[tuple[int, Hashable], list[Term]] = {}
+        for term in left:
+            if term is not a and not term.is_const:
+                alike.setdefault((term.bits, self._signature(term)), []).append(term)
         tries = 0
-        for x in sorted(left - right, key=_ident):
-            for y in sorted(right - left, key=_ident):
-                if x is not a and y is not b and x.op == y.op and x.attr == y.attr and len(x.args) == len(y.args):
-                    tries += 1
-                    if tries > _MERGES or not self._budget():
-                        return
-                    if self._descend(x, y):
-                        self._join(x, y)
+        for term in cone((b,)):
+            if term is b or term.ident in shared or term.is_const:
+                continue
+            for other in alike.get((term.bits, self._signature(term)), ())[:_CANDIDATES]:
+                tries += 1
+                if tries > _TRIES or not self._budget() or self.equal(other, term):
+                    break
+        self._sweeping = False
 
     def _budget(self) -> int:
         """Milliseconds left."""
@@ -132,6 +157,14 @@ class Prover:
         low, high = sorted((self._root(a), self._root(b)))
         if low != high:
             self._class[high] = low
+        # Of a lane mask more is known than that it is one value: its bits.
+        if not _is_mask(a) and not _is_mask(b):
+            self._joined |= {a.ident, b.ident}
+
+
+def _is_mask(term: Term) -> bool:
+    """Whether a term is made of the bits that lanes gave to a mask."""
+    return term.op == "ballot" or (term.op in ("extract", "concat") and any(_is_mask(a) for a in term.args))
 
 
 def satisfiable(conditions: Sequence[Term], effort: int) -> bool | None:
@@ -154,18 +187,20 @@ def satisfiable(conditions: Sequence[Term], effort: int) -> bool | None:
     raise AssertionError("the second encoding interprets every multiplication")
 
 
-_CLASSES = IDENTITY_OPS
-
-
 def _ident(term: Term) -> int:
     return term.ident
 
 
 class _Encoder:
-    """Terms as z3 expressions of the symbolic lane. `facts` are what must be assumed beside them."""
+    """Terms as z3 expressions of the symbolic lane. `facts` are what must be assumed beside them.
 
-    def __init__(self, root: Any, multiply: bool = False) -> None:
+    Terms of `known` are one unknown a class, whatever they are made of; `used_known` tells whether there were such.
+    """
+
+    def __init__(self, root: Callable[[Term], int], multiply: bool = False, known: Set[int] = frozenset()) -> None:
         self._root = root
+        self._known = known
+        self.used_known = False
         self._multiply = multiply
         self._done: dict[int, Any] = {}
         self._functions: dict[object, Any] = {}
@@ -177,9 +212,31 @@ class _Encoder:
         return self._done[term.ident]
 
     def encode(self, roots: tuple[Term, ...]) -> None:
-        for term in cone(roots):
-            if term.ident not in self._done and term.op not in MEMORY_OPS:
-                self._done[term.ident] = self._one(term)
+        wanted: dict[int, Term] = {}
+        stack = list(roots)
+        while stack:
+            term = stack.pop()
+            if term.ident in wanted or term.ident in self._done:
+                continue
+            wanted[term.ident] = term
+            if term in roots or not self._is_known(term):
+                stack.extend(term.args)
+        for ident in sorted(wanted):
+            term = wanted[ident]
+            if term.op in MEMORY_OPS:
+                continue
+            known = z3.BitVec(f"known!{self._root(term)}", term.bits) if self._is_known(term) else None
+            if known is None or term in roots:
+                self._done[ident] = self._one(term)
+                if known is not None:
+                    self.facts.append(known == self._done[ident])
+            else:
+                self.used_known = True
+                self._done[ident] = known
+
+    def _is_known(self, term: Term) -> bool:
+        """Whether the term may be one unknown."""
+        return term.ident in self._known and term.op != "const" and term.op not in MEMORY_OPS
 
     def units(self, model: Any, roots: tuple[Term, ...]) -> dict[int, int]:
         """The values that a model gives entry units under `roots`."""
@@ -247,8 +304,8 @@ class _Encoder:
         if op in ("eq", "ult", "slt"):
             relation = a[0] == a[1] if op == "eq" else z3.ULT(a[0], a[1]) if op == "ult" else a[0] < a[1]
             return z3.If(relation, z3.BitVecVal(1, 1), z3.BitVecVal(0, 1))
-        if op == "sext":
-            return z3.SignExt(bits - term.args[0].bits, a[0])
+        if op in ("sext", "zext"):
+            return (z3.SignExt if op == "sext" else z3.ZeroExt)(bits - term.args[0].bits, a[0])
         if op in _BINARY or op == "not":
             return ~a[0] if op == "not" else _BINARY[op](a[0], a[1])
         return None
@@ -263,6 +320,8 @@ def _weighted(term: Term, values: list[Any]) -> Any:
 
 
 _BINARY: dict[str, Any] = {
+    "add": operator.add,
+    "sub": operator.sub,
     "concat": z3.Concat,
     "shl": operator.lshift,
     "lshr": z3.LShR,

@@ -9,94 +9,149 @@ Owns the choice of values. A state is one of many that a window's claim speaks o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from asmevo.ir.registers import EXEC, M0, MODE, SCC, VGPR0
+from asmevo.ir.registers import EXEC, M0, MODE, SCC, UNIT_COUNT, VGPR0, units
 from asmevo.verify.equivalence.concrete import HIGH_WORD, LANES, LDS_BYTES, MEMORY_BYTES, WaveState
 from asmevo.verify.equivalence.facts import NO_FACTS, Facts
 from asmevo.verify.equivalence.machine import AddressUse
-from asmevo.verify.equivalence.terms import Term, cone
+from asmevo.verify.equivalence.terms import Term
 
-_SPANS = (1024, 256, 4096, 64, 16)
-"""Ranges of address registers, by attempt: what a window multiplies them with is not known."""
-_CORNERS = (0, 1, 2, 31, 32, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFF, 0xFFFF0000, 0x3C003C00, 0x7F)
+_SPANS = (1024, 256, 4096, 64, 16, 16384, 512, 32768)
+"""Ranges of address registers, by number: what a window multiplies them with, and what it adds, is not known."""
+_CORNERS = np.array((0, 1, 2, 31, 32, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFF, 0xFFFF0000, 0x3C003C00, 0x7F), np.uint32)
 _ENTRY_MODE = 0x3F0
 """Round to nearest even, all denormals, DX10_CLAMP, IEEE: a state that any kernel may be entered with."""
 _DESCRIPTOR_WORD = 0x00020000
 _FULL = 0xFFFFFFFF
 _ALIGNED = 16
+_IMAGES = 16
+"""How many different contents of memory there are."""
+_TOGETHER = 8
+"""How many states are drawn at once: the first look at a difference takes so many."""
+_EVERY_VECTOR = (1 << UNIT_COUNT) - (1 << VGPR0)
 
-Pinned = dict[int, int | npt.NDArray[np.uint32]]
+Words = npt.NDArray[np.uint32]
 
 
-def entry_state(
-    uses: Iterable[AddressUse],
-    attempt: int,
-    facts: Facts = NO_FACTS,
-    wanted: Mapping[int, tuple[int, ...]] | None = None,
-    pointers: bool = False,
-) -> WaveState:
-    """Return the state of `attempt`, which agrees with `facts`.
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """What is drawn for several states at once, one row each, before anything is known or wanted of them."""
 
-    `wanted` gives units values, one or 64 each, where no address needs another one. `pointers`: memory holds small numbers that
-    are, two by two, addresses into it, for windows that load what they address with.
+    scalars: Words
+    vectors: Words
+    masks: Words
+    small: Words
+
+
+class EntryStates:
+    """The states of one pair of windows, by number; they agree with `facts`.
+
+    `uses` are the addresses of both windows. `needed` are the units whose values matter; other vector registers are 0.
     """
-    rng = np.random.default_rng(attempt)
-    scalar = _values(rng, (256,), attempt)
-    vector = _values(rng, (512, LANES), attempt + 1)
-    mask = rng.integers(0, _FULL, 2, np.uint32, endpoint=True) if attempt % 3 == 2 else np.full(2, _FULL, np.uint32)
-    scalar[EXEC : EXEC + 2] = mask
-    scalar[M0] = _ALIGNED * int(rng.integers(0, 64))
-    for unit, value in (wanted or {}).items():
-        if unit >= VGPR0:
-            vector[unit - VGPR0] = np.array(value, np.uint64).astype(np.uint32)
-        else:
-            scalar[unit] = value[0] & _FULL
-    for unit, value in _pinned(uses, rng, _SPANS[attempt % len(_SPANS)]).items():
-        if unit >= VGPR0:
-            vector[unit - VGPR0] = value
-        elif isinstance(value, int):
-            scalar[unit] = value
-        else:
-            scalar[unit] = int(value[0])
-    for unit, (zeros, ones) in facts.known.items():
-        if unit >= VGPR0:
-            vector[unit - VGPR0] = vector[unit - VGPR0] & np.uint32(_FULL & ~zeros) | np.uint32(ones)
-        else:
-            scalar[unit] = facts.apply(unit, int(scalar[unit]))
-    scalar[MODE] = _ENTRY_MODE
-    scalar[SCC] &= 1
-    words = _values(rng, (MEMORY_BYTES // 4,), 2)
+
+    def __init__(self, uses: Iterable[AddressUse], facts: Facts = NO_FACTS, needed: int = _EVERY_VECTOR) -> None:
+        self._facts = facts
+        pins = _pinned(uses)
+        self._fixed = [(unit, value) for unit, value in pins.items() if value is not None]
+        small = sorted(unit for unit, value in pins.items() if value is None)
+        self._small_scalars = np.array([unit for unit in small if unit < VGPR0], np.intp)
+        self._small_rows = np.array([unit - VGPR0 for unit in small if unit >= VGPR0], np.intp)
+        pinned = sum(1 << unit for unit in pins)
+        self._rows = np.array([unit - VGPR0 for unit in units((needed | pinned) & _EVERY_VECTOR)], np.intp)
+        self._drawn: tuple[int, _Block] | None = None
+
+    def state(self, number: int, wanted: Mapping[int, tuple[int, ...]] | None = None, pointers: bool = False) -> WaveState:
+        """Return state `number`.
+
+        `wanted` gives units values, one or 64 each, where no address needs another one. `pointers`: memory holds small numbers
+        that are, two by two, addresses into it, for windows that load what they address with.
+        """
+        block, k = self._block(number // _TOGETHER), number % _TOGETHER
+        scalar = block.scalars[k].copy()
+        vector = np.zeros((UNIT_COUNT - VGPR0, LANES), np.uint32)
+        vector[self._rows] = block.vectors[k]
+        scalar[EXEC : EXEC + 2] = block.masks[k] if number % 3 == 2 else _FULL
+        scalar[M0] = scalar[M0] % 64 * _ALIGNED
+        for unit, value in (wanted or {}).items():
+            if unit >= VGPR0:
+                vector[unit - VGPR0] = np.array(value, np.uint64).astype(np.uint32)
+            else:
+                scalar[unit] = value[0] & _FULL
+        scalars = len(self._small_scalars)
+        scalar[self._small_scalars] = block.small[k, :scalars]
+        vector[self._small_rows] = block.small[k, scalars:].reshape(-1, LANES)
+        for unit, value in self._fixed:
+            if unit >= VGPR0:
+                vector[unit - VGPR0] = value
+            else:
+                scalar[unit] = value
+        for unit, (zeros, ones) in self._facts.known.items():
+            if unit >= VGPR0:
+                vector[unit - VGPR0] = vector[unit - VGPR0] & np.uint32(_FULL & ~zeros) | np.uint32(ones)
+            else:
+                scalar[unit] = self._facts.apply(unit, int(scalar[unit]))
+        scalar[MODE] = _ENTRY_MODE
+        scalar[SCC] &= 1
+        return WaveState(scalar, vector, *_contents(number // _TOGETHER % _IMAGES, pointers), self._rows)
+
+    def _block(self, index: int) -> _Block:
+        """Draw the states from `index` * _TOGETHER on; the last block is kept."""
+        if self._drawn is None or self._drawn[0] != index:
+            rng = np.random.default_rng(index)
+            rows, small = len(self._rows), len(self._small_scalars) + LANES * len(self._small_rows)
+            scalars, vectors = _words(rng, _TOGETHER, 256), _words(rng, _TOGETHER, rows * LANES)
+            masks, most = _words(rng, _TOGETHER, 2), _words(rng, _TOGETHER, small)
+            for k in range(_TOGETHER):
+                number = index * _TOGETHER + k
+                scalars[k], vectors[k] = _shaped(scalars[k], number), _shaped(vectors[k], number + 1)
+                most[k] = most[k] % np.uint32(max(_SPANS[number % len(_SPANS)] // _ALIGNED, 1)) * np.uint32(_ALIGNED)
+            self._drawn = index, _Block(scalars, vectors.reshape(_TOGETHER, rows, LANES), masks, most)
+        return self._drawn[1]
+
+
+@lru_cache(maxsize=2 * _IMAGES)
+def _contents(number: int, pointers: bool) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    """Return what is in memory and in LDS at entry; not to be changed."""
+    rng = np.random.default_rng((number, 1))
+    kind = number if number % 4 == 3 else 2
+    words, local = (_shaped(_words(rng, 1, size // 4)[0], kind) for size in (MEMORY_BYTES, LDS_BYTES))
     if pointers:
         words[0::2] = words[0::2] % np.uint32(64) * np.uint32(_ALIGNED)
         words[1::2] = HIGH_WORD
-    memory = words.view(np.uint8)
-    lds = _values(rng, (LDS_BYTES // 4,), 2).view(np.uint8)
-    return WaveState(scalar, vector, memory, lds)
+    memory, lds = words.view(np.uint8), local.view(np.uint8)
+    memory.flags.writeable = lds.flags.writeable = False
+    return memory, lds
 
 
-def _values(rng: np.random.Generator, shape: tuple[int, ...], kind: int) -> npt.NDArray[np.uint32]:
+def _words(rng: np.random.Generator, count: int, size: int) -> Words:
+    return rng.integers(0, _FULL, (count, size), np.uint32, endpoint=True)
+
+
+def _shaped(words: Words, kind: int) -> Words:
     """Random words; corners and floats below 1.0 among them; or such floats only, which are no NaN in any format."""
-    words: npt.NDArray[np.uint32] = rng.integers(0, _FULL, shape, np.uint32, endpoint=True)
     # Exponents below 1.0, in both halves too, and no byte that is a NaN of some 8-bit format.
-    floats: npt.NDArray[np.uint32] = np.bitwise_or(words & np.uint32(0x87F7837F), np.uint32(0x38013801))
+    floats: Words = np.bitwise_or(words & np.uint32(0x87F7837F), np.uint32(0x38013801))
     if kind % 3 == 2:
         return floats
-    choice = (words >> np.uint32(5)) % np.uint32(4)
+    choice = words >> np.uint32(5) & np.uint32(3)
+    shaped = np.where(choice == 0, floats, words)
     if kind % 3 == 1:
-        corners = rng.choice(np.array(_CORNERS, np.uint32), shape)
-        return np.where(choice == 0, corners, np.where(choice == 1, floats, words))
-    return np.where(choice == 0, floats, words)
+        corners = _CORNERS[(words >> np.uint32(7) & np.uint32(0xFF)) % np.uint32(len(_CORNERS))]
+        return np.where(choice == 1, corners, shaped)
+    return shaped
 
 
 # Addresses -----------------------------------------------------------------------------------------------------------------
 
 
-def _pinned(uses: Iterable[AddressUse], rng: np.random.Generator, span: int) -> Pinned:
-    """What address registers hold, by unit."""
-    pins = _Pins(rng, span)
+def _pinned(uses: Iterable[AddressUse]) -> dict[int, int | None]:
+    """What address registers must hold, by unit; None is any small aligned number."""
+    pins = _Pins()
     uses = list(uses)
     for use in uses:
         for word, value in zip(use.resource, (None, HIGH_WORD, MEMORY_BYTES // 2, _DESCRIPTOR_WORD), strict=False):
@@ -115,20 +170,23 @@ def _pinned(uses: Iterable[AddressUse], rng: np.random.Generator, span: int) -> 
 
 
 class _Pins:
-    def __init__(self, rng: np.random.Generator, span: int) -> None:
-        self.values: Pinned = {}
-        self._rng = rng
-        self._span = span
-        self._seen: set[int] = set()
+    def __init__(self) -> None:
+        self.values: dict[int, int | None] = {}
+        self._based: set[int] = set()
+        self._small: set[int] = set()
 
     def small(self, term: Term) -> None:
         """Make every register under `term` that is still free a small, aligned number."""
-        for part in cone((term,)):
-            if part.op == "var" and isinstance(part.attr, int) and part.bits == 32 and not EXEC <= part.attr <= EXEC + 1:
-                if part.attr not in self.values and part.attr != MODE:
-                    count = LANES if part.varying else 1
-                    drawn = self._rng.integers(0, max(self._span // _ALIGNED, 1), count, np.uint32) * np.uint32(_ALIGNED)
-                    self.values[part.attr] = drawn
+        stack = [term]
+        while stack:
+            part = stack.pop()
+            if part.ident in self._small:
+                continue
+            self._small.add(part.ident)
+            stack.extend(part.args)
+            if part.op == "var" and isinstance(part.attr, int) and part.bits == 32:
+                if not EXEC <= part.attr <= EXEC + 1 and part.attr != MODE:
+                    self.values.setdefault(part.attr, None)
 
     def point(self, term: Term, value: int) -> None:
         """Make a 32-bit term `value` where one of its registers can."""
@@ -156,9 +214,9 @@ class _Pins:
 
     def base(self, term: Term, high: int) -> None:
         """Make the upper half of a 64-bit address `high`."""
-        if term.ident in self._seen:
+        if term.ident in self._based:
             return
-        self._seen.add(term.ident)
+        self._based.add(term.ident)
         if term.op == "concat":
             self.point(term.args[0], high)
         elif term.op == "ite":

@@ -19,7 +19,25 @@ MEMORY_OPS = frozenset({"memory", "store", "advance", "merge"})
 INTERPRETED_OPS = frozenset(
     {
         *("const", "var", "lane", "lane_bit", "ballot", "gather", "ite", "eq", "ult", "slt"),
-        *("and", "or", "xor", "not", "sum", "mul", "udiv", "urem", "shl", "lshr", "ashr", "extract", "concat", "sext"),
+        *(
+            "add",
+            "sub",
+            "zext",
+            "and",
+            "or",
+            "xor",
+            "not",
+            "sum",
+            "mul",
+            "udiv",
+            "urem",
+            "shl",
+            "lshr",
+            "ashr",
+            "extract",
+            "concat",
+            "sext",
+        ),
         *("popcount", "clz", "ctz", "bitrev"),
     }
 )

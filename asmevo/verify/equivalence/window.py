@@ -11,17 +11,21 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import takewhile
 
 from asmevo.ir.effects import may_skip_vectors
 from asmevo.ir.instruction import Instruction, Modifier, Operand, Symbolic
 from asmevo.ir.registers import UNIT_COUNT, unit_name, units
+from asmevo.verify.equivalence.canonical import canonical_key
 from asmevo.verify.equivalence.compare import Difference, decide
 from asmevo.verify.equivalence.execute import Executor, Programs, UnmodelledError, is_vector, refusal
 from asmevo.verify.equivalence.facts import NO_FACTS, Facts
 from asmevo.verify.equivalence.machine import Machine
 from asmevo.verify.equivalence.normal import Normaliser
+from asmevo.verify.equivalence.plain import PlainTerms
+from asmevo.verify.equivalence.proof_cache import ProofCache
 from asmevo.verify.equivalence.replay import Replay
 from asmevo.verify.equivalence.terms import MEMORY_OPS, cone
 from asmevo.verify.verdict import Basis, Outcome, Verdict
@@ -76,26 +80,31 @@ def prove_window(
     facts: Facts = NO_FACTS,
     target: str = "gfx942",
     record: Callable[[str], None] | None = None,
+    plain: bool = False,
+    cache: ProofCache | None = None,
 ) -> Verdict:
     """Whether `after` may replace `before` where only the units of `live_out` and memory are needed afterwards.
 
     Holds for any entry state. `vskip`: VSKIP may be on at entry, so the windows must agree without their vector
     operations too. `programs` replaces the semantics (and turns the cache off). `timeout_s` bounds the whole check.
     `record` receives the certificate: each query that z3 found to have no model, as SMT-LIB2 text that another solver can check
-    again; none where both sides are the same terms. It turns the cache off.
+    again; none where both sides are the same terms. `plain` leaves the terms as the semantics give them, so that no rewriting
+    is trusted and the queries are more; it proves less. Both turn the cache off.
     `facts` are assumed of the entry state and named in the verdict.
+    `cache` has the proofs of earlier runs, of windows that are the same but for the registers' numbers; the verdict says so.
     An instruction that is not modelled must stand in both windows in the same place among its like; it then splits them, and
     everything must be equal there. Otherwise the verdict is UNSUPPORTED and names it.
     """
     texts = (tuple(text_of(i) for i in before), tuple(text_of(i) for i in after))
     if texts[0] == texts[1]:
         return Verdict(Outcome.IDENTICAL, (Basis("text", Outcome.IDENTICAL, f"{len(before)} identical instructions"),))
-    if programs is not None or any(facts.extents) or record is not None:
-        return _prove(before, after, live_out, timeout_s, vskip, programs or semantics(target), facts, target, record)
+    task = _Task(live_out, vskip, facts, target, programs or semantics(target), record, plain)
+    if programs is not None or any(facts.extents) or record is not None or plain:
+        return _prove(before, after, task, timeout_s)
     key = (*texts, live_out, vskip, facts.key, target)
     found = _CACHE.get(key)
     if found is None:
-        found = _prove(before, after, live_out, timeout_s, vskip, semantics(target), facts, target)
+        found = _cached(before, after, task, timeout_s, cache)
         if found.outcome is not Outcome.UNKNOWN:  # a longer budget may decide it
             _CACHE[key] = found
             if len(_CACHE) > _CACHE_SIZE:
@@ -103,28 +112,45 @@ def prove_window(
     return found
 
 
-def _prove(
-    before: Sequence[Instruction],
-    after: Sequence[Instruction],
-    live_out: int,
-    timeout_s: float,
-    vskip: bool,
-    programs: Programs,
-    facts: Facts,
-    target: str,
-    record: Callable[[str], None] | None = None,
+def _cached(
+    before: Sequence[Instruction], after: Sequence[Instruction], task: _Task, timeout_s: float, cache: ProofCache | None
 ) -> Verdict:
+    name = None if cache is None else canonical_key(before, after, task.live_out, task.vskip, task.facts, task.target)
+    if cache is None or name is None:
+        return _prove(before, after, task, timeout_s)
+    stored = cache.get(name)
+    if stored is not None:
+        return stored
+    found = _prove(before, after, task, timeout_s)
+    cache.put(name, found)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What one check is about, beside the windows."""
+
+    live_out: int
+    vskip: bool
+    facts: Facts
+    target: str
+    programs: Programs
+    record: Callable[[str], None] | None
+    plain: bool
+
+
+def _prove(before: Sequence[Instruction], after: Sequence[Instruction], task: _Task, timeout_s: float) -> Verdict:
     deadline = time.monotonic() + timeout_s
     try:
-        segments, split_by = _segments(before, after, live_out, vskip, programs)
+        segments, split_by = _segments(before, after, task.live_out, task.vskip, task.programs)
         basis: list[Basis] = []
         for segment in segments:
-            segment_facts = facts if segment.at_entry else NO_FACTS
+            here = replace(task, live_out=segment.live_out, facts=task.facts if segment.at_entry else NO_FACTS)
             readings = [(segment.before, segment.after)]
             if segment.skippable:
                 readings.append((_without_vectors(segment.before), _without_vectors(segment.after)))
             for one, other in readings:
-                verdict = _compare(one, other, segment.live_out, deadline, programs, segment_facts, target, record)
+                verdict = _compare(one, other, here, deadline)
                 if verdict.outcome is Outcome.REFUTED and split_by is not None:
                     # The state at a split is not one that the window must reach, or keep.
                     raise UnmodelledError(f"{split_by}: nothing may differ there, but {verdict.reason}")
@@ -207,32 +233,44 @@ def _cut(
 # Comparing -----------------------------------------------------------------------------------------------------------------
 
 
-def _compare(
-    before: tuple[Instruction, ...],
-    after: tuple[Instruction, ...],
-    live_out: int,
-    deadline: float,
-    programs: Programs,
-    facts: Facts,
-    target: str,
-    record: Callable[[str], None] | None = None,
-) -> Verdict:
-    normaliser = Normaliser()
-    machines = (Machine(normaliser, facts, facts.extents[0]), Machine(normaliser, facts, facts.extents[1]))
-    for machine, window in zip(machines, (before, after), strict=True):
-        executor = Executor(machine, programs)
-        for i in window:
-            executor.run(i)
+def _compare(before: tuple[Instruction, ...], after: tuple[Instruction, ...], task: _Task, deadline: float) -> Verdict:
+    facts = task.facts
+    machines = _executed((before, after), task)
 
+    @lru_cache(maxsize=1)
     def replay() -> Replay:
-        return Replay((before, after), live_out, (*machines[0].uses, *machines[1].uses), programs, facts, target)
+        uses = (*machines[0].uses, *machines[1].uses)
+        return Replay((before, after), task.live_out, uses, task.programs, facts, task.target)
 
     size = f"{len(before)} and {len(after)} instructions"
-    found = differences(machines, live_out)
+    found = differences(machines, task.live_out)
     assumptions = (*ASSUMPTIONS, *facts.assumptions)
     # A run does not keep apart what the analyses say is apart.
     runnable = not any(facts.extents) or not any(t.op in MEMORY_OPS for d in found for t in cone((d.before, d.after)))
-    return decide(found, size, deadline, assumptions, replay if runnable else None, record)
+    return decide(found, size, deadline, assumptions, replay if runnable else None, task.record)
+
+
+def _executed(windows: tuple[tuple[Instruction, ...], tuple[Instruction, ...]], task: _Task) -> tuple[Machine, Machine]:
+    """Both sides' states at the end of their windows. What they begin with in common is executed once."""
+    normaliser = PlainTerms() if task.plain else Normaliser()
+    facts = task.facts
+    one = Machine(normaliser, facts, facts.extents[0])
+    start = 0
+    if not any(facts.extents):
+        first, second = windows
+        alike = (a is b or text_of(a) == text_of(b) for a, b in zip(first, second, strict=False))
+        start = sum(1 for _ in takewhile(bool, alike))
+        _execute(windows[0][:start], one, task.programs)
+    other = one.copy() if start else Machine(normaliser, facts, facts.extents[1])
+    for machine, window in zip((one, other), windows, strict=True):
+        _execute(window[start:], machine, task.programs)
+    return one, other
+
+
+def _execute(window: Sequence[Instruction], machine: Machine, programs: Programs) -> None:
+    executor = Executor(machine, programs)
+    for i in window:
+        executor.run(i)
 
 
 def differences(machines: tuple[Machine, Machine], live_out: int) -> list[Difference]:

@@ -17,6 +17,8 @@ V1, V2 = VGPR0 + 1, VGPR0 + 2
 SMALL = {**bits(V1, 1 << 16), **bits(V2, 1 << 16)}
 SHORT = {**bits(V1, 1 << 8), **bits(V2, 1 << 8)}
 ALIGNED = bits(V1, 1 << 16, 16)
+FULL = {126: (0, 0xFFFFFFFF), 127: (0, 0xFFFFFFFF)}
+CARRIED = "v_add_co_u32_e32 v0, vcc, v2, v4\nv_addc_co_u32_e32 v1, vcc, v3, v5, vcc"
 TIMES = "v_mul_lo_u32 v0, v1, v2"
 ROWS = [
     # i24 multiply for a full one: only with a range
@@ -135,6 +137,14 @@ ROWS = [
         {},
         False,
     ),
+    # sums of 64 bits by carry, or by one instruction
+    (CARRIED, "v_lshl_add_u64 v[0:1], v[2:3], 0, v[4:5]", "v0 v1", {}, True),
+    (CARRIED, "v_lshl_add_u64 v[0:1], v[2:3], 1, v[4:5]", "v0 v1", {}, False),
+    (CARRIED, "v_lshl_add_u64 v[0:1], v[2:3], 0, v[4:5]", "v0 v1 vcc", {}, False),
+    (CARRIED, CARRIED.replace("v_addc_co_u32_e32 v1, vcc, v3, v5, vcc", "v_add_u32_e32 v1, v3, v5"), "v0 v1", {}, False),
+    # a lane of what all lanes were given: not of lanes that EXEC left out
+    ("v_mov_b32_e32 v9, s1\nv_readlane_b32 s0, v9, 3", "v_mov_b32_e32 v9, s1\ns_mov_b32 s0, s1", "s0 v9", {}, False),
+    ("v_mov_b32_e32 v9, s1\nv_readlane_b32 s0, v9, 3", "v_mov_b32_e32 v9, s1\ns_mov_b32 s0, s1", "s0 v9", FULL, True),
     # shifts and divisions that ranges make equal
     ("v_ashrrev_i32_e32 v0, 3, v1", "v_lshrrev_b32_e32 v0, 3, v1", "v0", SHORT, True),
     ("v_ashrrev_i32_e32 v0, 3, v1", "v_lshrrev_b32_e32 v0, 3, v1", "v0", {}, False),

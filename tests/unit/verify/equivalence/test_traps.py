@@ -45,6 +45,12 @@ class TestCrossLane:
         before = "v_mov_b32_e32 v1, v5\ns_mov_b64 exec, s[2:3]\nds_bpermute_b32 v0, v4, v1"
         assert refused(before, before.replace("v4, v1", "v4, v5"), "v0 v1 exec")
 
+    def test_writelane_ignores_exec(self) -> None:
+        lane, change = "v_writelane_b32 v0, s0, 3", "s_mov_b64 exec, s[2:3]"
+        assert proved(f"{lane}\n{change}", f"{change}\n{lane}", "v0 exec")
+        add = "v_add_u32_e32 v0, v0, v1"
+        assert refused(f"{lane}\n{add}", f"{add}\n{lane}", "v0")
+
     def test_values_equal_in_one_lane_are_not_equal_matrices(self) -> None:
         before = "v_add_u32_e32 v1, v5, v6\nv_add_u32_e32 v3, v6, v5\n" + MFMA
         assert refused(before, before.replace("v1, v2, a", "v3, v2, a"), "a0-3 v1 v3")
@@ -66,6 +72,18 @@ class TestLds:
     def test_a_load_to_lds_depends_on_m0(self) -> None:
         load = "buffer_load_dword v2, s[4:7], 0 offen lds"
         assert refused(f"{load}\ns_mov_b32 m0, s0", f"s_mov_b32 m0, s0\n{load}", "m0")
+
+    def test_a_transposing_read_sees_stores_and_other_lanes_addresses(self) -> None:
+        read, store = "ds_read_b64_tr_b16 v[2:3], v1", "ds_write_b32 v4, v5"
+        assert outcome(f"{read}\n{store}", f"{store}\n{read}", "v2 v3", target="gfx950") in (Outcome.REFUTED, Outcome.UNKNOWN)
+        other, add = read.replace("v[2:3]", "v[6:7]"), "v_add_u32_e32 v8, v9, v10"
+        both = f"{read}\n{other} offset:8\n{add}", f"{add}\n{other} offset:8\n{read}"
+        assert outcome(*both, "v2 v3 v6 v7 v8", target="gfx950") is Outcome.PROVED
+        move = "v_mov_b32_e32 v1, v11"
+        assert (
+            outcome(f"{move}\n{read}", f"{move}\n{read.replace('v1', 'v11')}", "v1 v2 v3", target="gfx950")
+            is not Outcome.PROVED
+        )
 
 
 class TestBounds:

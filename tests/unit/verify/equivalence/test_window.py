@@ -1,5 +1,8 @@
+import time
+
 import pytest
 
+from asmevo.verify.equivalence import solver
 from asmevo.verify.verdict import Outcome
 from windows import judge, outcome
 
@@ -170,3 +173,27 @@ def test_relative_register_numbers_are_refused() -> None:
     swap = ("v_mov_b32_e32 v0, v1\nv_mov_b32_e32 v2, v3", "v_mov_b32_e32 v2, v3\nv_mov_b32_e32 v0, v1")
     assert outcome(f"{on}\n{swap[0]}\n{off}", f"{on}\n{swap[1]}\n{off}", "v0 v2") is Outcome.UNSUPPORTED
     assert outcome(f"{on}\n{off}\n{swap[0]}", f"{on}\n{off}\n{swap[1]}", "v0 v2") is Outcome.PROVED
+
+
+HALVES = """v_and_b32_e32 v4, 0xffff, v1
+v_lshrrev_b32_e32 v5, 16, v1
+v_mul_lo_u32 v4, v4, v2
+v_mul_lo_u32 v5, v5, v2
+v_lshlrev_b32_e32 v5, 16, v5
+v_add_u32_e32 v0, v4, v5"""
+
+
+def test_a_check_keeps_to_its_budget_of_time() -> None:
+    """A product by halves, which no solver shows equal in this time."""
+    started = time.process_time()
+    verdict = judge("v_mul_lo_u32 v0, v1, v2", HALVES, "v0", timeout_s=1.0)
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert "budget" in verdict.reason
+    assert time.process_time() - started < 3.0
+
+
+def test_a_check_keeps_to_its_budget_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solver, "_MEMORY_MB", 1)
+    verdict = judge("v_mul_lo_u32 v0, v1, v2", HALVES, "v0", timeout_s=60.0)
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert "budget" in verdict.reason
