@@ -253,8 +253,15 @@ def _described(stop: Stop, outcome: _Outcome, waves: int, strict: bool, seed: in
     return faults.describe(stop, accesses)
 
 
+def _written(entries: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+    """Which bytes were written; takes the map's entries for it, since for a large buffer each copy counts."""
+    np.right_shift(entries, layout.MAP_WRITTEN.bit_length() - 1, out=entries)
+    np.bitwise_and(entries, 1, out=entries)
+    return entries.view(np.bool_)
+
+
 def _result(prepared: Prepared, dispatch: Dispatch, outcome: _Outcome, found: list[Fault], seed: int) -> RunResult:
-    """The buffers are the run's own memory, which nothing else uses any more."""
+    """The buffers and the byte map are the run's own memory, which nothing else uses any more."""
     memory, counts = outcome.memory, outcome.counts
     count = len(dispatch.buffers)
     spans = [slice(s, s + n) for s, n in zip(memory.starts[:count], memory.sizes[:count], strict=True)]
@@ -264,7 +271,7 @@ def _result(prepared: Prepared, dispatch: Dispatch, outcome: _Outcome, found: li
     return RunResult(
         buffers=tuple(memory.arena[span] for span in spans),
         written=tuple(
-            (memory.map[span] & layout.MAP_WRITTEN).astype(np.bool_) if buffer.writable else np.zeros(n, np.bool_)
+            _written(memory.map[span]) if buffer.writable else np.zeros(n, np.bool_)
             for span, buffer, n in zip(spans, dispatch.buffers, memory.sizes[:count], strict=True)
         ),
         executions=executions,
