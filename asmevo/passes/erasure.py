@@ -26,7 +26,7 @@ def without(
     """
     block = kernel.block(label)
     end = len(block.instructions) - (1 if _ends(block) else 0)
-    kept = [i for n, i in enumerate(block.instructions) if n not in positions]
+    kept: list[Instruction] = [i for n, i in enumerate(block.instructions) if n not in positions]
     fillers = Fillers((), max(i.uid for i in kernel.instructions()) + 1)
     removed = [block.instructions[n] for n in positions]
     if any(i.definition is None or i.definition.counters for i in removed):
@@ -38,7 +38,7 @@ def without(
         fillers = Fillers([i for i in inside if is_filler(i)], max(i.uid for i in kernel.instructions()) + 1)
         if closing is not None and not _has_wait_at_end(inside):
             return None
-        kept = []
+        kept.clear()
         for place, wait in zip(order, between, strict=True):
             kept += [] if wait is None else [fillers.wait(wait)]
             kept.append(nodes[place][1])

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from asmevo.backend.emulator import layout, prepare
-from asmevo.backend.emulator.decode import Prepared
 from asmevo.backend.emulator.native import native
+from asmevo.backend.emulator.prepare import Prepared
 from asmevo.backend.emulator.setup import Memory, Order, build_entry, build_group, build_memory, build_plan, scratch_per_lane
 from asmevo.backend.launch import Dispatch
 from asmevo.backend.observe.accesses import AccessReader

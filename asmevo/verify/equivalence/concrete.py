@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from asmevo.backend.emulator import layout, prepare
-from asmevo.backend.emulator.decode import Prepared
 from asmevo.backend.emulator.native import native
+from asmevo.backend.emulator.prepare import Prepared
 from asmevo.backend.emulator.setup import build_group, build_memory
 from asmevo.backend.launch import Buffer, Dispatch
 from asmevo.ir.instruction import Instruction
