@@ -77,13 +77,11 @@ def _fill(scope: Scope, place: Key, argument: Argument, element: ElementType, se
         scope.refuse("E0225", "data goes with fill 'list'", (*place, "data" if argument.data else "fill"))
     if (kind == "pointers") != (argument.to is not None):
         scope.refuse("E0225", "to goes with fill 'pointers'", (*place, "to" if argument.to else "fill"))
-    given = {
-        name: float(scope.number(value, (*place, name))) for name in _NUMBERS if (value := getattr(argument, name)) is not None
-    }
+    given = {name: scope.real(value, (*place, name)) for name in _NUMBERS if (value := getattr(argument, name)) is not None}
     for name, value in given.items():
         if (kind in _WHOLE_FILLS or not element.is_float) and not abs(value) < MAX_WHOLE:
             scope.refuse("E0225", f"{name} {value} is no whole number that a fill can make", (*place, name))
-    data = tuple(float(scope.number(value, (*place, "data"))) for value in argument.data or ())
+    data = tuple(scope.real(value, (*place, "data")) for value in argument.data or ())
     if not element.is_float and any(value != int(value) if abs(value) < MAX_WHOLE else True for value in data):
         scope.refuse("E0225", f"data has what is no {element.name}", (*place, "data"))
     fill = Fill(kind, seed, **given, specials=_specials(scope, place, argument, element), data=data)
@@ -91,6 +89,8 @@ def _fill(scope: Scope, place: Key, argument: Argument, element: ElementType, se
         scope.refuse("E0225", f"share {fill.share} is not above 0 and at most 1", (*place, "share"))
     if kind in ("uniform", "integers", "indices", "pages") and not fill.low < fill.high:
         scope.refuse("E0225", f"low {fill.low} is not below high {fill.high}", place)
+    if kind == "uniform" and not math.isfinite(fill.high - fill.low):
+        scope.refuse("E0225", f"from {fill.low} to {fill.high} is farther than a float reaches", place)
     return fill
 
 
@@ -108,6 +108,8 @@ def _specials(scope: Scope, place: Key, argument: Argument, element: ElementType
 
 def _check_drawn(scope: Scope, place: Key, fill: Fill, count: int, width: int) -> None:
     """Refuses more distinct numbers than there are, and steps that do not add up."""
+    if fill.kind not in _WHOLE_FILLS:
+        return
     low, high = int(fill.low), int(fill.high)
     if fill.kind in ("indices", "pages"):
         wanted = width if fill.kind == "indices" else count

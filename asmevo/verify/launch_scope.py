@@ -43,6 +43,13 @@ class Scope:
             self.refuse("E0224", f"no value is named '{value}'", place, f"did you mean '{near[0]}'?" if near else names)
         return known[value]
 
+    def real(self, value: Number, place: Key) -> float:
+        """As `number`, as a float. Raises E0224 for a whole number that is larger than any float."""
+        try:
+            return float(self.number(value, place))
+        except OverflowError:
+            self.refuse("E0224", "the number is too large", place)
+
     def whole(self, value: Number, place: Key) -> int:
         """As `number`, and whole. Raises E0224."""
         number = self.number(value, place)

@@ -268,7 +268,7 @@ class _Builder:
             if not isinstance(value, int) or not low <= value <= high:
                 self.scope.refuse("E0225", f"{value} is no {element.name}", place)
             return value.to_bytes(element.size, "little", signed=element.name[0] == "i")
-        return element.encode(np.array([value], dtype=np.float64)).tobytes()
+        return element.encode(np.array([self.scope.real(argument.scalar, place)], dtype=np.float64)).tobytes()
 
     def _buffer(self, place: Key, number: int, argument: Argument, element: ElementType, name: str) -> None:
         if any(buffer.name == name for buffer in self.buffers):

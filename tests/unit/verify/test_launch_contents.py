@@ -211,3 +211,33 @@ def test_the_place_is_found_behind_braces_in_strings_comments_and_tables():
     with pytest.raises(DiagnosticError) as caught:
         load(text)
     assert caught.value.diagnostics[0].span.line == 7
+
+
+HUGE = "0x" + "f" * 300
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        f'buffer = [4], dtype = "f32", fill = "constant", value = {HUGE}',
+        f'buffer = [4], dtype = "f32", fill = "normal", scale = {HUGE}',
+        f'buffer = [4], dtype = "u32", fill = "integers", high = {HUGE}',
+        f'buffer = [4], dtype = "f64", fill = "list", data = [{HUGE}]',
+        f'scalar = {HUGE}, dtype = "f64"',
+        f'scalar = {HUGE}, dtype = "u64"',
+        'buffer = [4], dtype = "f32", fill = "uniform", low = 0, high = inf',
+        'buffer = [4], dtype = "f64", fill = "uniform", low = -1.5e308, high = 1.5e308',
+        'buffer = [4], dtype = "f64", fill = "uniform", low = nan, high = 1',
+    ],
+)
+def test_numbers_beyond_what_a_float_holds_are_refused(arguments):
+    with pytest.raises(DiagnosticError) as caught:
+        load(f'args = [{{ name = "b", {arguments} }}]\n')
+    (found,) = caught.value.diagnostics
+    assert found.code in ("E0224", "E0225")
+    assert found.span is not None
+    assert found.span.line > 0
+
+
+def test_numbers_that_a_fill_does_not_use_may_be_anything():
+    assert buffer('buffer = [3], dtype = "f32", fill = "constant", value = 2, high = inf').tolist() == [2, 2, 2]
