@@ -17,6 +17,7 @@ import numpy as np
 from asmevo.backend.timing import words
 from asmevo.backend.timing.details import STORE_BYTES, details_of
 from asmevo.backend.timing.program import Array, Builder, Figures, Machine, Trace, cause_name
+from asmevo.backend.timing.stalls import by_cause
 from asmevo.backend.timing.trace import assumed_executions, block_executions, representative_path
 from asmevo.diagnostics import fail
 from asmevo.ir.analysis.costs import Timed, decoder
@@ -157,11 +158,7 @@ class Timing:
     @property
     def stalls_by_cause(self) -> dict[str, float]:
         """Cycles lost by cause, over all instructions, largest first."""
-        totals: dict[str, float] = {}
-        for causes in self.stalls.values():
-            for cause, cycles in causes.items():
-                totals[cause] = totals.get(cause, 0.0) + cycles
-        return dict(sorted(totals.items(), key=lambda item: (-item[1], item[0])))
+        return by_cause(self.stalls)
 
 
 def simulate(

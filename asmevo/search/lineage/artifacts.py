@@ -8,9 +8,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tempfile
 from pathlib import Path
 
+from asmevo.atomic import write_atomically
 from asmevo.diagnostics import Span, fail
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -26,12 +26,13 @@ class Artifacts:
         """Store `data`; return its digest. Raises E0108 when it cannot be written."""
         digest = hashlib.sha256(data).hexdigest()
         path = self._path(digest)
-        try:
-            if not path.exists():
+        if not path.exists():
+            try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                _write(path, data)
-        except OSError as error:
-            fail("E0108", f"cannot write {str(path)!r}: {error.strerror or error}", Span(str(path)))
+            except OSError as error:
+                fail("E0108", f"cannot write {str(path)!r}: {error.strerror or error}", Span(str(path)))
+            write_atomically(path, data)
+            _sync(path.parent)
         return digest
 
     def get(self, digest: str) -> bytes:
@@ -59,20 +60,10 @@ class Artifacts:
         return self._folder / digest[:2] / digest
 
 
-def _write(path: Path, data: bytes) -> None:
-    descriptor, temporary = tempfile.mkstemp(prefix=".new-", dir=path.parent)
+def _sync(folder: Path) -> None:
+    """The name too has to be there after a crash, or the database would name what is gone."""
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        # The name too has to be there after a crash, or the database would name what is gone.
-        os.fsync(folder)
+        os.fsync(descriptor)
     finally:
-        os.close(folder)
+        os.close(descriptor)
