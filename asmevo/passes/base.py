@@ -86,15 +86,15 @@ class PassContext:
     rewriter: Rewriter = field(init=False)
     statistics: dict[str, int] = field(default_factory=dict[str, int])
     remarks: list[Remark] = field(default_factory=list[Remark])
-    _analyses: AnalysisManager = field(init=False)
+    analyses: AnalysisManager = field(init=False)
 
     def __post_init__(self) -> None:
         self.rewriter = Rewriter(self.kernel)
-        self._analyses = AnalysisManager(self.kernel)
+        self.analyses = AnalysisManager(self.kernel)
 
     def analysis(self, kind: type[T]) -> T:
         """The analysis of the kernel as the pass received it."""
-        return self._analyses.get(kind)
+        return self.analyses.get(kind)
 
     def stat(self, name: str, amount: int = 1) -> None:
         """Adds to a statistic shown by `--stats`."""

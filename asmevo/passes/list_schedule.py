@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
-from asmevo.backend.timing.model import estimate
-from asmevo.ir.analysis.costs import Port, Timed, decode
-from asmevo.ir.isa.chips import chip_for
+from asmevo.backend.timing.model import Estimate, estimate
+from asmevo.ir.analysis.loops import Loops
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.base import PassContext, PassResult, option
 from asmevo.passes.regions import RegionGraph, regions_of, reordered
 from asmevo.passes.registry import register_pass
+from asmevo.passes.scheduling.cost import RegionCost
+from asmevo.passes.scheduling.order import schedule_region
+
+_BIASES = (0.0, 0.1, 0.25, 0.5, 2.0)
+"""Weights of the critical path that are tried besides the option's. Measured: each is the best for some production loop."""
 
 
 @register_pass
@@ -32,29 +35,41 @@ class ListSchedule:
 
     name: ClassVar[str] = "list-schedule"
     bias: float = option(1.0, help="weight of the critical path against the original order", ge=0.0, le=16.0)
+    variants: bool = option(True, help="try other weights too and keep the order that the cycle model likes best")
     min_gain: float = option(
         0.0, help="least modelled gain of the kernel for a region's new order to be kept", unit="%", ge=0, le=50
+    )
+    min_share: float = option(
+        0.1, help="blocks with a smaller share of the kernel's modelled cycles are left alone", unit="%", ge=0, le=100
     )
 
     def run(self, kernel: Kernel, ctx: PassContext) -> PassResult:
         """Schedules each region, keeping a new order only where the cycle model says that the kernel gains."""
-        executions = dict(ctx.executions) or None
-        best = estimate(kernel, executions, waves_per_simd=ctx.waves_per_simd).total_cycles
+        model = _Model(ctx)
+        start = model.estimate(kernel)
+        best = start.total_cycles
         current = kernel
         for block in kernel.blocks:
-            if executions and not any(executions.get(i.uid) for i in block.instructions):
+            cost = start.per_block.get(block.label)
+            if cost is None or cost.cycles * cost.executions * 100 < self.min_share * best:
                 continue
             # From the last region on: a region's place in its block is not moved by edits behind it.
             for region in reversed(regions_of(block)):
-                graph = RegionGraph.build(current, region)
+                # The original's analyses hold for what became of it: no edit leaves more outstanding, or hazards closer.
+                graph = RegionGraph.build(current, region, ctx.analyses)
                 if not graph.has_choice():
                     continue
                 ctx.stat("regions")
-                candidate = reordered(graph, schedule_region(graph, bias=self.bias))
+                is_loop = ctx.analysis(Loops).depth.get(block.label, 0) > 0
+                order = self._best_order(RegionCost.of(graph, waves=ctx.waves_per_simd, is_loop=is_loop))
+                if order is None:
+                    ctx.remark(f"{region}: no order is faster by the model's inner loop", missed=True)
+                    continue
+                candidate = reordered(graph, order)
                 if candidate is None:
                     ctx.remark(f"{region}: nops in this block cannot keep the wait states of another one", missed=True)
                     continue
-                cycles = estimate(candidate, executions, waves_per_simd=ctx.waves_per_simd).total_cycles
+                cycles = model.estimate(candidate).total_cycles
                 if cycles < best * (1 - self.min_gain / 100):
                     ctx.stat("regions scheduled")
                     ctx.remark(f"{region}: {best - cycles:,.0f} modelled cycles less")
@@ -66,89 +81,25 @@ class ListSchedule:
                 ctx.rewriter.replace_block_instructions(after.label, after.instructions)
         return ctx.finish()
 
+    def _best_order(self, costs: RegionCost) -> list[int] | None:
+        """The cheapest order by the model's inner loop; None when none is cheaper than the block as it is."""
+        best, found = costs.as_it_is(), None
+        for order in self._orders(costs.graph):
+            cycles = costs.of_order(order)[0].cycles
+            if cycles < best:
+                best, found = cycles, order
+        return found
 
-def schedule_region(
-    graph: RegionGraph, *, bias: float = 1.0, noise: float = 0.0, random_source: random.Random | None = None
-) -> list[int]:
-    """A legal order of the graph's nodes: of those that can issue soonest, the one with the longest path behind it.
-
-    `bias` 0 keeps the original order among ready nodes; `noise` perturbs each priority by up to that fraction.
-    Complexity: nodes times ready nodes, plus edges.
-    """
-    chip = chip_for(graph.kernel.target)
-    costs = [decode(node, chip, chip.simds.value) for node in graph.nodes]
-    height = _heights(graph, costs)
-    longest = max(height, default=1) or 1
-    count = len(costs)
-    priority = [bias * height[i] / longest - i / count for i in range(count)]
-    if random_source is not None and noise:
-        priority = [p + noise * (random_source.random() * 2 - 1) for p in priority]
-    waiting = [len(p) for p in graph.predecessors]
-    ready_at = [0] * count
-    ready = [i for i in range(count) if waiting[i] == 0]
-    ports = _Ports()
-    now = 0
-    order: list[int] = []
-    while ready:
-        earliest = {i: max(ready_at[i], ports.free_at(costs[i])) for i in ready}
-        now = max(now, min(earliest.values()))
-        chosen = max((i for i in ready if earliest[i] <= now), key=lambda i: (priority[i], -i))
-        ready.remove(chosen)
-        order.append(chosen)
-        ports.occupy(costs[chosen], now)
-        for successor in graph.successors[chosen]:
-            ready_at[successor] = max(ready_at[successor], now + _edge_cycles(graph, costs, chosen, successor))
-            waiting[successor] -= 1
-            if waiting[successor] == 0:
-                ready.append(successor)
-        now += costs[chosen].hold
-    return order
+    def _orders(self, graph: RegionGraph) -> Iterator[list[int]]:
+        for bias in dict.fromkeys((self.bias, *(_BIASES if self.variants else ()))):
+            yield schedule_region(graph, bias=bias)[0]
+        # Other waits alone may gain: the same order with the latest that do.
+        yield list(range(len(graph.nodes)))
 
 
-@dataclass(slots=True)
-class _Ports:
-    """When each unit is free again, in cycles."""
+@dataclass(frozen=True, slots=True)
+class _Model:
+    ctx: PassContext
 
-    units: dict[Port, int] = field(default_factory=dict[Port, int])
-    matrix: int = 0
-    vector_shadow: int = 0
-    packed_shadow: int = 0
-
-    def free_at(self, cost: Timed) -> int:
-        """The first cycle at which the units that an instruction needs are free."""
-        free = self.units.get(cost.port, 0)
-        if cost.matrix is not None:
-            return max(free, self.matrix)
-        if cost.port is Port.VALU:
-            return max(free, self.packed_shadow if cost.packed else self.vector_shadow)
-        return free
-
-    def occupy(self, cost: Timed, now: int) -> None:
-        """Takes the units from `now` on."""
-        self.units[cost.port] = now + cost.busy
-        if cost.matrix is not None:
-            self.matrix = now + cost.matrix.busy
-            self.vector_shadow = now + cost.matrix.valu_shadow
-            self.packed_shadow = now + cost.matrix.packed_shadow
-
-
-def _heights(graph: RegionGraph, costs: Sequence[Timed]) -> list[int]:
-    """For each node the longest path of latencies to the region's end, in cycles."""
-    height = [0] * len(costs)
-    for node in range(len(costs) - 1, -1, -1):
-        height[node] = max(
-            (_edge_cycles(graph, costs, node, s) + height[s] for s in graph.successors[node]),
-            default=costs[node].result_cycles,
-        )
-    return height
-
-
-def _edge_cycles(graph: RegionGraph, costs: Sequence[Timed], source: int, target: int) -> int:
-    """Cycles from the issue of `source` to that of `target`: the result's latency where a value flows, else a slot."""
-    producer, consumer = costs[source], costs[target]
-    if (source, target) not in graph.data:
-        return producer.hold
-    if producer.matrix is not None and consumer.matrix is not None and producer.writes & consumer.accumulator:
-        same = producer.writes == consumer.accumulator
-        return producer.matrix.same_accumulator if same else producer.matrix.accumulator
-    return producer.result_cycles
+    def estimate(self, kernel: Kernel) -> Estimate:
+        return estimate(kernel, dict(self.ctx.executions) or None, waves_per_simd=self.ctx.waves_per_simd)

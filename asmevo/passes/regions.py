@@ -55,14 +55,18 @@ class Region:
 def regions_of(block: Block) -> list[Region]:
     """The regions of a block with at least two instructions to order, first to last.
 
-    None when the block is frozen or selects registers by index, since then operands do not name what is touched.
+    None where the block is frozen, or selects registers by index: operands do not name what is touched there.
     """
-    if block.frozen or any(i.mnemonic.startswith("s_set_gpr_idx") for i in block.instructions):
+    if block.frozen:
         return []
     regions: list[Region] = []
     start = 0
+    indexed = False
     for index in range(len(block.instructions) + 1):
-        ended = index == len(block.instructions) or not _may_be_inside(block.instructions[index])
+        inside = index < len(block.instructions) and _may_be_inside(block.instructions[index])
+        if index < len(block.instructions) and block.instructions[index].mnemonic.startswith("s_set_gpr_idx"):
+            indexed = block.instructions[index].mnemonic != "s_set_gpr_idx_off"
+        ended = not inside or indexed
         if ended or index - start >= MAXIMUM_LENGTH:
             if sum(not is_filler(i) for i in block.instructions[start:index]) > 1:
                 regions.append(Region(block.label, start, index))

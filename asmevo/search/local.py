@@ -7,18 +7,13 @@ result is an order; whether the kernel gains, and whether it is right, is judged
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 
-from asmevo.backend.timing.sequence import SequenceCost, sequence_cost
-from asmevo.ir.analysis.costs import Timed, decoder
-from asmevo.ir.instruction import Instruction, WaitCounts
-from asmevo.ir.isa import lookup
-from asmevo.ir.isa.chips import Chip, chip_for
-from asmevo.passes.fillers import is_filler
-from asmevo.passes.list_schedule import schedule_region
+from asmevo.backend.timing.sequence import SequenceCost
 from asmevo.passes.regions import RegionGraph
+from asmevo.passes.scheduling.cost import RegionCost
+from asmevo.passes.scheduling.order import schedule_region
 
 _REACH = 96
 """How far a move looks for work, in instructions."""
@@ -34,25 +29,19 @@ class OrderSearch:
     random_source: random.Random
     order: list[int] = field(init=False)
     cost: SequenceCost = field(init=False)
-    _chip: Chip = field(init=False)
-    _before: list[Timed] = field(init=False)
-    _after: list[Timed] = field(init=False)
-    _nodes: list[Timed] = field(init=False)
+    _costs: RegionCost = field(init=False)
     _positions: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._chip = chip_for(self.graph.kernel.target)
-        block = self.graph.kernel.block(self.graph.region.label)
-        self._before = [_timed(i, self._chip) for i in block.instructions[: self.graph.region.start]]
-        self._after = [_timed(i, self._chip) for i in block.instructions[self.graph.region.stop :]]
-        self._nodes = [_timed(i, self._chip) for i in self.graph.nodes]
-        self.order = list(range(len(self._nodes)))
-        self.cost, self._positions = self._evaluate(self.order)
+        self._costs = RegionCost.of(self.graph, waves=self.waves, is_loop=self.is_loop)
+        self.order = list(range(len(self.graph.nodes)))
+        self.cost, self._positions = self._costs.of_order(self.order)
 
     def start_from_schedules(self) -> None:
         """Takes the best of the current order and list schedules of several biases."""
         for bias in (0.25, 1.0, 2.0):
-            self._try(schedule_region(self.graph, bias=bias, noise=0.1, random_source=self.random_source), strictly=True)
+            order, _ = schedule_region(self.graph, bias=bias, noise=0.1, random_source=self.random_source)
+            self._try(order, strictly=True)
 
     def climb(self, moves: int, should_stop: Callable[[], bool]) -> None:
         """Tries that many moves, keeping each that costs no more; ends early when `should_stop` says so."""
@@ -64,25 +53,9 @@ class OrderSearch:
                 self._try(moved, strictly=False)
 
     def _try(self, order: list[int], *, strictly: bool) -> None:
-        cost, positions = self._evaluate(order)
+        cost, positions = self._costs.of_order(order)
         if cost.cycles < self.cost.cycles or (cost.cycles == self.cost.cycles and not strictly):
             self.order, self.cost, self._positions = order, cost, positions
-
-    def _evaluate(self, order: Sequence[int]) -> tuple[SequenceCost, list[int]]:
-        """The cost of an order with its waits, and the position in the sequence of each place of the order."""
-        sequence = list(self._before)
-        positions: list[int] = []
-        *waits, closing = self.graph.obligations.waits(order)
-        for node, wait in zip(order, waits, strict=True):
-            if wait is not None:
-                sequence.append(_wait(wait, self._chip))
-            positions.append(len(sequence))
-            sequence.append(self._nodes[node])
-        if closing is not None:
-            sequence.append(_wait(closing, self._chip))
-        sequence += self._after
-        repeats = 3 if self.is_loop else 1
-        return sequence_cost(sequence, repeats=repeats, waves=self.waves, chip=self._chip), positions
 
     def _moved(self) -> list[int] | None:
         """A neighbour of the order, or None when the place drawn has no freedom."""
@@ -129,14 +102,3 @@ class OrderSearch:
         moved = list(self.order)
         moved.insert(target, moved.pop(place))
         return moved
-
-
-def _timed(instruction: Instruction, chip: Chip) -> Timed:
-    return decoder(chip, chip.simds.value)(instruction)
-
-
-@lru_cache(maxsize=4096)
-def _wait(counts: WaitCounts, chip: Chip) -> Timed:
-    made = Instruction("s_waitcnt", (counts,), definition=lookup("s_waitcnt"))
-    assert is_filler(made)
-    return _timed(made, chip)

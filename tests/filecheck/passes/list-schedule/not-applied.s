@@ -7,7 +7,7 @@
 ; CHECK-NEXT: s_waitcnt vmcnt(0)
 ; CHECK-NEXT: v_add_f32_e32 v2, v1, v1
 ; CHECK-NEXT: s_endpgm
-; CHECK: missed [list-schedule] not_applied[0:5]: the scheduled order is not faster by the model
+; CHECK: missed [list-schedule] not_applied[0:5]: no order is faster by the model's inner loop
 not_applied:
   global_load_dword v1, v0, s[2:3]
   v_mul_f32_e32 v4, v5, v5

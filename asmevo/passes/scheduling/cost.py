@@ -1,0 +1,71 @@
+"""What an order of a region costs by the cycle model's inner loop: the block around it, its waits made anew, over and over.
+
+Owns only that quick figure, by which orders of one region are compared. Whether the kernel gains is `estimate`'s to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from asmevo.backend.timing.sequence import SequenceCost, sequence_cost
+from asmevo.ir.analysis.costs import Timed
+from asmevo.ir.instruction import Instruction, WaitCounts
+from asmevo.ir.isa import lookup
+from asmevo.passes.regions import RegionGraph
+from asmevo.passes.scheduling.clock import timed_by_chip
+
+_ROUNDS = 3
+"""How often a loop's block is run; the last round counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegionCost:
+    """Costs of a region's orders. Nops are left out: how many an order needs is known only when it is put in place."""
+
+    graph: RegionGraph
+    waves: int
+    repeats: int
+    before: tuple[Timed, ...]
+    inside: tuple[Timed, ...]
+    after: tuple[Timed, ...]
+    nodes: tuple[Timed, ...]
+
+    @classmethod
+    def of(cls, graph: RegionGraph, *, waves: int, is_loop: bool) -> RegionCost:
+        """For a region of a block that `is_loop` says to run over and over, with so many waves on the SIMD."""
+        region, members = graph.region, graph.kernel.block(graph.region.label).instructions
+        return cls(
+            graph,
+            waves,
+            _ROUNDS if is_loop else 1,
+            tuple(map(timed_by_chip, members[: region.start])),
+            tuple(map(timed_by_chip, members[region.start : region.stop])),
+            tuple(map(timed_by_chip, members[region.stop :])),
+            tuple(map(timed_by_chip, graph.nodes)),
+        )
+
+    def as_it_is(self) -> float:
+        """Cycles of the block as it stands, with the waits and nops that it has."""
+        return self._run([*self.before, *self.inside, *self.after]).cycles
+
+    def of_order(self, order: Sequence[int]) -> tuple[SequenceCost, list[int]]:
+        """The cost of the block with the region in this order, and the position in the sequence of each place of the order."""
+        sequence = list(self.before)
+        positions: list[int] = []
+        *waits, closing = self.graph.obligations.waits(order)
+        for node, wait in zip(order, waits, strict=True):
+            if wait is not None:
+                sequence.append(_wait(wait))
+            positions.append(len(sequence))
+            sequence.append(self.nodes[node])
+        if closing is not None:
+            sequence.append(_wait(closing))
+        return self._run([*sequence, *self.after]), positions
+
+    def _run(self, sequence: Sequence[Timed]) -> SequenceCost:
+        return sequence_cost(sequence, repeats=self.repeats, waves=self.waves)
+
+
+def _wait(counts: WaitCounts) -> Timed:
+    return timed_by_chip(Instruction("s_waitcnt", (counts,), definition=lookup("s_waitcnt")))
