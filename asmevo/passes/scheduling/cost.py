@@ -19,6 +19,13 @@ _ROUNDS = 3
 """How often a loop's block is run; the last round counts."""
 
 
+Figure = tuple[float, float]
+"""Cycles of a block in a loop's steady state, and of one run of it.
+
+Smaller is better: where a path of the compute unit bounds the loop, orders tie in the first and the second tells them apart.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class RegionCost:
     """Costs of a region's orders. Nops are left out: how many an order needs is known only when it is put in place."""
@@ -45,12 +52,20 @@ class RegionCost:
             tuple(map(timed_by_chip, graph.nodes)),
         )
 
-    def as_it_is(self) -> float:
-        """Cycles of the block as it stands, with the waits and nops that it has."""
-        return self._run([*self.before, *self.inside, *self.after]).cycles
+    def as_it_is(self) -> Figure:
+        """The block as it stands, with the waits and nops that it has."""
+        return self._figure([*self.before, *self.inside, *self.after])
+
+    def figure(self, order: Sequence[int]) -> Figure:
+        """The block with the region in this order."""
+        return self._figure(self._sequence(order)[0])
 
     def of_order(self, order: Sequence[int]) -> tuple[SequenceCost, list[int]]:
         """The cost of the block with the region in this order, and the position in the sequence of each place of the order."""
+        sequence, positions = self._sequence(order)
+        return self._run(sequence, self.repeats), positions
+
+    def _sequence(self, order: Sequence[int]) -> tuple[list[Timed], list[int]]:
         sequence = list(self.before)
         positions: list[int] = []
         *waits, closing = self.graph.obligations.waits(order)
@@ -61,10 +76,14 @@ class RegionCost:
             sequence.append(self.nodes[node])
         if closing is not None:
             sequence.append(_wait(closing))
-        return self._run([*sequence, *self.after]), positions
+        return [*sequence, *self.after], positions
 
-    def _run(self, sequence: Sequence[Timed]) -> SequenceCost:
-        return sequence_cost(sequence, repeats=self.repeats, waves=self.waves)
+    def _figure(self, sequence: Sequence[Timed]) -> Figure:
+        once = self._run(sequence, 1).cycles
+        return (once if self.repeats == 1 else self._run(sequence, self.repeats).cycles), once
+
+    def _run(self, sequence: Sequence[Timed], repeats: int) -> SequenceCost:
+        return sequence_cost(sequence, repeats=repeats, waves=self.waves)
 
 
 def _wait(counts: WaitCounts) -> Timed:

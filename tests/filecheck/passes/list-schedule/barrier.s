@@ -17,6 +17,4 @@ barrier:
   v_add_f32_e32 v3, v1, v1
   v_mul_f32_e32 v4, v5, v5
   v_mul_f32_e32 v6, v7, v7
-  s_waitcnt lgkmcnt(0)
-  v_add_f32_e32 v9, v8, v3
   s_endpgm
