@@ -26,7 +26,7 @@ from asmevo.diagnostics import Span, fail, printable
 
 if TYPE_CHECKING:
     from asmevo.frontend.codeobject import CodeObject
-    from asmevo.passes.manager import PassRun
+    from asmevo.ir.kernel import Kernel
     from asmevo.search.records import Optimisation
 
 OptionalInput = Annotated[Path | None, typer.Argument(help="Code object; by default `input` of the settings file.")]
@@ -44,7 +44,9 @@ def register(app: typer.Typer) -> None:
 
 def opt(
     input: OptionalInput = None,
-    passes: Annotated[str | None, typer.Option("--passes", help='Pipeline, as "waitcnt-relax,nop-trim".')] = None,
+    passes: Annotated[
+        str | None, typer.Option("--passes", help='Pipeline, as "waitcnt-relax,nop-trim"; O1, O2 and O3 are ready-made ones.')
+    ] = None,
     output_file: Output = None,
     config: ConfigFile = None,
     sets: Sets = None,
@@ -52,11 +54,23 @@ def opt(
     launch: LaunchFile = None,
     kernel: KernelName = None,
     in_place: Annotated[bool, typer.Option("--in-place", help="Keep every address, size and resource, or refuse.")] = False,
-    print_after: Annotated[bool, typer.Option("--print-after-change", help="Print the assembly after each change.")] = False,
+    print_after: Annotated[
+        list[str] | None, typer.Option("--print-after", help="Print the assembly after each run of this pass.")
+    ] = None,
+    print_after_change: Annotated[
+        bool, typer.Option("--print-after-change", help="Print the assembly after each change.")
+    ] = False,
     stats: Annotated[bool, typer.Option("--stats", help="Print what each pass counted.")] = False,
     timing: Annotated[bool, typer.Option("--timing", help="Print how long each pass took.")] = False,
     remarks: Annotated[bool, typer.Option("--remarks", help="Print what passes did and left alone.")] = False,
     stop_after: Annotated[int | None, typer.Option("--stop-after", help="Run only the first N passes.", min=0)] = None,
+    bisect: Annotated[
+        bool, typer.Option("--bisect", help="When the result is refused, find the first pass whose result is.")
+    ] = False,
+    reproducer: Annotated[
+        Path | None,
+        typer.Option("--reproducer", help="When a pass fails or the result is refused, write a .s file that repeats it."),
+    ] = None,
     output: OutputFormat = Format.full,
     traceback: Trace = False,
 ) -> None:
@@ -72,6 +86,7 @@ def opt(
         from asmevo.backend.build import assemble_new
         from asmevo.backend.in_place import patch
         from asmevo.backend.writer import rebuild
+        from asmevo.cli.pipelines import Reporter, blame, write_reproducer
         from asmevo.config import resolve
         from asmevo.frontend.codeobject import load
         from asmevo.frontend.recover import recover
@@ -104,35 +119,42 @@ def opt(
             origin = Span(origin.file, origin.line, origin.column + 1, origin.length, source=origin.source)
         pipeline = parse_pipeline(settings.passes, origin)
 
-        def after_each(run: PassRun) -> None:
-            if print_after and run.kept:
-                print(f"; after {run.pass_name}\n{print_kernel(run.kernel)}")
-            if stats:
-                print(f"{run.pass_name}: {dict(run.statistics)}", file=sys.stderr)
-            if timing:
-                print(f"{run.pass_name}: {run.seconds * 1e3:.1f} ms", file=sys.stderr)
-            if remarks:
-                for remark in run.remarks:
-                    print(
-                        f"{'missed' if remark.missed else 'done'} [{run.pass_name}] {printable(remark.message)}",
-                        file=sys.stderr,
-                    )
-
-        result = PassManager(pipeline, after_each=after_each, stop_after=stop_after).run(before)
+        reporter = Reporter(print_after or (), print_after_change, stats, timing, remarks)
+        reporter.check(pipeline)
+        level_name = settings.verify.level
+        try:
+            result = PassManager(pipeline, after_each=reporter, stop_after=stop_after).run(before)
+        except Exception:
+            if reproducer is not None:
+                done = len(reporter.runs)
+                write_reproducer(
+                    reproducer, reporter.runs[-1].kernel if done else before, pipeline[done : done + 1], level_name
+                )
+            raise
         # Before the verdict: what cannot be written need not be judged.
         is_wanted = output_file is not None or in_place
         data = (patch if in_place else rebuild)(code_object, result.kernel) if code_object and is_wanted else None
-        if not result.changed:
-            verdict = Verdict(Outcome.IDENTICAL, (Basis("bytes", Outcome.IDENTICAL, "no pass changed anything"),))
-        elif settings.verify.level == "none":
-            verdict = Verdict(Outcome.UNKNOWN, reason="not verified, as asked with verify level none")
-        else:
-            level = Level(settings.verify.level)
-            dispatches = load_launches(launch_path, before) if level is Level.EMULATE and launch_path else []
-            judge = Judge(level, dispatches, settings.verify.timeout_s, tuple(range(settings.verify.seeds)))
-            verdict = judge(before, result.kernel)
-        unverified_by_choice = settings.verify.level == "none" and result.changed
-        accepted = verdict.outcome.is_success or unverified_by_choice or _static_only(settings.verify.level, verdict)
+
+        dispatches = load_launches(launch_path, before) if level_name == "emulate" and launch_path else []
+
+        def judged(candidate: Kernel) -> Verdict:
+            if candidate == before:
+                return Verdict(Outcome.IDENTICAL, (Basis("bytes", Outcome.IDENTICAL, "no pass changed anything"),))
+            if level_name == "none":
+                return Verdict(Outcome.UNKNOWN, reason="not verified, as asked with verify level none")
+            seeds = tuple(range(settings.verify.seeds))
+            return Judge(Level(level_name), dispatches, settings.verify.timeout_s, seeds)(before, candidate)
+
+        def accepts(verdict: Verdict) -> bool:
+            return verdict.outcome.is_success or level_name == "none" or _static_only(level_name, verdict)
+
+        verdict = judged(result.kernel) if result.changed else judged(before)
+        accepted = accepts(verdict)
+        if not accepted and (bisect or reproducer is not None):
+            ran = pipeline[: len(result.runs)]
+            step = blame(before, ran, result.runs, lambda k: accepts(judged(k))) if bisect else None
+            if reproducer is not None:
+                write_reproducer(reproducer, *(step or (before, ran)), level_name)
         if accepted and output_file is not None and data is not None:
             write_atomically(output_file, data)
         if output_file is None and output is Format.full and accepted:

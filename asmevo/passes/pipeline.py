@@ -1,4 +1,7 @@
-"""Pipeline text (`a,b{x=1},c`) to configured passes and back. The same text serves the command line and asmevo.toml."""
+"""Pipeline text (`a,b{x=1},c`) to configured passes and back. The same text serves the command line and asmevo.toml.
+
+A preset's name (`O2`) in the text stands for its passes.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from lark import Lark, Token, Tree, UnexpectedInput
 
 from asmevo.diagnostics import Span, fail
 from asmevo.passes.base import KernelPass, OptionInfo, options_of
+from asmevo.passes.presets import PRESETS
 from asmevo.passes.registry import find_pass
 from asmevo.resources import grammar
 
@@ -32,11 +36,23 @@ def parse_pipeline(text: str, origin: Span | None = None) -> tuple[KernelPass, .
     except UnexpectedInput as error:
         column = error.column if error.column and error.column > 0 else len(text) + 1
         fail("E0202", "pipeline text is not understood here", _shift(start, column, 1), "write it as a,b{option=1},c")
-    return tuple(_configure(entry, start) for entry in tree.children if isinstance(entry, Tree))
+    found: list[KernelPass] = []
+    for entry in tree.children:
+        if isinstance(entry, Tree):
+            preset = PRESETS.get(str(entry.children[0]))
+            if preset is None:
+                found.append(_configure(entry, start))
+            elif len(entry.children) > 1:
+                name = entry.children[0]
+                assert isinstance(name, Token)
+                fail("E0205", f"preset '{name}' takes no options", _at(start, name), f"it stands for {preset}")
+            else:
+                found += parse_pipeline(preset)
+    return tuple(found)
 
 
 def pipeline_text(passes: Sequence[KernelPass]) -> str:
-    """Text that parses back to the same passes; options at their default are left out."""
+    """Text that parses back to the same passes; options at their default are left out, presets are spelt out."""
     parts: list[str] = []
     for item in passes:
         changed = [

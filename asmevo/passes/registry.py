@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from asmevo.diagnostics import Span, fail
 from asmevo.passes.base import KernelPass
+from asmevo.passes.presets import PRESETS
 
 ENTRY_POINT_GROUP = "asmevo.passes"
 _SHIPPED = (
@@ -46,7 +47,7 @@ def available_passes() -> dict[str, type[KernelPass]]:
         pass_type: type[KernelPass] = getattr(import_module(f"asmevo.passes.{module}"), attribute)
         found[pass_type.name] = pass_type
     for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda p: p.name):
-        if point.name in found:
+        if point.name in found or point.name in PRESETS:
             fail("E0204", f"pass plugin '{point.name}' from '{point.value}' takes a name that is not its own")
         try:
             plugin = register_pass(point.load())
@@ -64,6 +65,6 @@ def find_pass(name: str, span: Span | None = None) -> type[KernelPass]:
     passes = available_passes()
     if name in passes:
         return passes[name]
-    near = difflib.get_close_matches(name, passes, n=1)
+    near = difflib.get_close_matches(name, (*passes, *PRESETS), n=1)
     hint = f"did you mean '{near[0]}'? " if near else ""
     fail("E0203", f"unknown pass '{name}'", span, f"{hint}`asmevo passes` lists all")

@@ -23,10 +23,10 @@ from asmevo.ir.analysis.brackets import (
     register_use,
     sharing_use,
 )
-from asmevo.ir.analysis.facts import leaves_unseen
+from asmevo.ir.analysis.facts import EffectsTable, leaves_unseen
 from asmevo.ir.analysis.flow import Flow
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.effects import effects
+from asmevo.ir.effects import Effects, effects
 from asmevo.ir.instruction import Instruction, WaitCounts
 from asmevo.ir.isa.model import Counter
 from asmevo.ir.kernel import Kernel
@@ -56,8 +56,13 @@ class WaitState:
     def compute(cls, kernel: Kernel, manager: AnalysisManager) -> WaitState:
         """The fixpoint over `kernel`; nothing is outstanding where waves start."""
         del kernel
-        flow = manager.get(Flow)
-        rows = {label: [_row(i) for i in block.instructions] for label, block in flow.blocks.items()}
+        flow, table = manager.get(Flow), manager.get(EffectsTable)
+        rows = {
+            label: [_row(i) for i in block.instructions]
+            if table.by_block[label] is table.printed[label]
+            else list(map(_row_of, block.instructions, table.printed[label], table.by_block[label]))
+            for label, block in flow.blocks.items()
+        }
         active = {label: [at for at, row in enumerate(block) if row.event is not NO_EVENT] for label, block in rows.items()}
         state = cls(flow, rows, dict.fromkeys(flow.blocks, Brackets()), active)
         state.settle(flow.order)
@@ -122,6 +127,13 @@ class WaitState:
 def _row(i: Instruction) -> Row:
     effect = effects(i)
     return Row(event_of(i, effect), register_use(i, effect), sharing_use(i))
+
+
+def _row_of(i: Instruction, printed: Effects, possible: Effects) -> Row:
+    """The row of an instruction that may touch more registers than it names."""
+    if (printed.reads, printed.writes) == (possible.reads, possible.writes):
+        return _row(i)
+    return Row(event_of(i, printed), register_use(i, possible), sharing_use(i))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from asmevo.verify.equivalence.terms import Term
 ProgramOf = Callable[[Instruction], Program | None]
 SourceBits = Callable[[Instruction, str], int]
 
-NO_EFFECT = frozenset({"s_setprio", "s_sleep", "s_incperflevel", "s_decperflevel"})
+NO_EFFECT = frozenset({"v_nop", "s_setprio", "s_sleep", "s_incperflevel", "s_decperflevel"})
 """Instructions that change only when things happen."""
 
 _UNSETTLED = frozenset({"v_pack_b32_f16"})

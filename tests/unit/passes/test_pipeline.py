@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from asmevo.diagnostics import DiagnosticError, Span
 from asmevo.passes.base import options_of
 from asmevo.passes.pipeline import parse_pipeline, pipeline_text
+from asmevo.passes.presets import PRESETS
 from asmevo.passes.registry import available_passes, register_pass
 
 
@@ -70,3 +71,19 @@ def test_a_class_that_is_no_pass_is_refused():
             """Does things. Rewrite: a."""
 
             name = "no-contract"
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_stands_for_its_passes(name):
+    assert pipeline_text(parse_pipeline(name)) == PRESETS[name]
+    assert parse_pipeline(f"{name},nop-trim") == (*parse_pipeline(PRESETS[name]), *parse_pipeline("nop-trim"))
+
+
+def test_a_preset_takes_no_options():
+    found = _error("nop-trim,O2{bias=1}")
+    assert (found.code, found.span.column, found.span.length) == ("E0205", 10, 2)
+    assert PRESETS["O2"] in found.help
+
+
+def test_a_preset_is_among_the_nearest_names():
+    assert "'O2'" in _error("O22").help
