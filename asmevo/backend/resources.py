@@ -113,7 +113,7 @@ def with_resources(
         now.lds_bytes if lds_bytes is None else lds_bytes,
         now.scratch_bytes if scratch_bytes is None else scratch_bytes,
     )
-    _check_limits(kernel, wanted)
+    _check_limits(kernel, wanted, now)
     _check_named(kernel, {"v": vgprs, "a": agprs, "s": sgprs})
     figures: dict[str, int] = {}
     if vgprs is not None or agprs is not None:
@@ -176,17 +176,18 @@ def _descriptor(kernel: Kernel) -> KernelDescriptor:
     return kernel.descriptor
 
 
-def _check_limits(kernel: Kernel, wanted: Resources) -> None:
+def _check_limits(kernel: Kernel, wanted: Resources, now: Resources) -> None:
+    """Refuse what the chip does not have. What the kernel says already and nothing changes is not judged here."""
     limits = (
-        ("VGPRs", wanted.vgprs, MAX_ARCH_VGPRS),
-        ("AGPRs", wanted.agprs, MAX_AGPRS),
-        ("vector registers", wanted.vector_total, MAX_VECTOR_TOTAL),
-        ("SGPRs", wanted.sgprs, MAX_SGPRS),
-        ("bytes of LDS", wanted.lds_bytes, lds_limit(kernel.target)),
-        ("bytes of scratch a lane", wanted.scratch_bytes, _MAX_SCRATCH),
+        ("VGPRs", wanted.vgprs, now.vgprs, MAX_ARCH_VGPRS),
+        ("AGPRs", wanted.agprs, now.agprs, MAX_AGPRS),
+        ("vector registers", wanted.vector_total, now.vector_total, MAX_VECTOR_TOTAL),
+        ("SGPRs", wanted.sgprs, now.sgprs, MAX_SGPRS),
+        ("bytes of LDS", wanted.lds_bytes, now.lds_bytes, lds_limit(kernel.target)),
+        ("bytes of scratch a lane", wanted.scratch_bytes, now.scratch_bytes, _MAX_SCRATCH),
     )
-    for what, count, most in limits:
-        if not 0 <= count <= most:
+    for what, count, known, most in limits:
+        if count != known and not 0 <= count <= most:
             fail("E0632", f"'{kernel.name}': {count} {what}; {kernel.target} has 0 to {most}", Span(kernel.name))
 
 

@@ -19,6 +19,7 @@ _SHIPPED = (
     "nop_trim:NopTrim",
     "dce:Dce",
     "list_schedule:ListSchedule",
+    "resource_trim:ResourceTrim",
 )
 
 P = TypeVar("P", bound=type[Any])

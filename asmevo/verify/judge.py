@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from asmevo.backend.launch import Dispatch
 from asmevo.diagnostics import Severity
@@ -15,6 +15,7 @@ from asmevo.ir.finding import Finding
 from asmevo.ir.isa.model import IssueClass
 from asmevo.ir.kernel import Kernel
 from asmevo.ir.vector_file import shared_vectors
+from asmevo.verify.declared import check_declared, declares_less, is_only_lowered
 from asmevo.verify.differential import compare
 from asmevo.verify.equivalence.kernel import prove_kernel
 from asmevo.verify.equivalence.proof_cache import ProofCache
@@ -62,11 +63,14 @@ class Judge:
                 Outcome.UNKNOWN, static.basis, reason="values were not compared: only waits and wait states were checked"
             )
         reference, barriers = without_removed_barriers(before, after)
+        if is_only_lowered(before, after):
+            # The static checks have shown that the code has enough: what is left to compare are the instructions.
+            reference = replace(reference, descriptor=after.descriptor, metadata=after.metadata)
         proof = prove_kernel(reference, after, timeout_s=self.timeout_s, cache=self.cache, jobs=self.jobs)
         basis = (*static.basis, *barriers, *proof.basis)
         if proof.outcome is Outcome.REFUTED or (self.level is Level.SMT and not proof.outcome.is_success):
             return Verdict(proof.outcome, basis, proof.counterexample, proof.reason)
-        proved = Outcome.PROVED if barriers else proof.outcome
+        proved = Outcome.PROVED if barriers or declares_less(before, after) else proof.outcome
         if self.level is Level.SMT:
             return Verdict(proved, basis)
         test = compare(before, after, self.dispatches, seeds=self.seeds, rule=self.rule)
@@ -90,7 +94,8 @@ def static_verdict(before: Kernel, after: Kernel) -> Verdict:
         reason = "VGPRs above accum_offset are used as AGPRs too: no check sees that they are one register"
         return Verdict(Outcome.UNSUPPORTED, (Basis("static registers", Outcome.UNSUPPORTED, reason),), reason=reason)
     basis: list[Basis] = []
-    for method, detail, compare_with in _CHECKS:
+    checks = (*_CHECKS, _DECLARED) if declares_less(before, after) else _CHECKS
+    for method, detail, compare_with in checks:
         fresh, known = compare_with(before, after)
         if fresh:
             first = fresh[0]
@@ -125,6 +130,10 @@ def _registers(before: Kernel, after: Kernel) -> tuple[Sequence[Finding], int]:
     return fresh, sum(_identity(finding) in known for finding in errors)
 
 
+def _declared(before: Kernel, after: Kernel) -> tuple[Sequence[Finding], int]:
+    return check_declared(before, after), 0
+
+
 def _all_of_registers(kernel: Kernel) -> list[Finding]:
     return [*check_registers(kernel), *check_definedness(kernel), *check_lds(kernel)]
 
@@ -140,6 +149,7 @@ _CHECKS = (
     ("static registers", "every register is allocated", _registers),
 )
 """Method, what it proves, and what gives the findings that are new and the number of errors that are not."""
+_DECLARED = ("static resources", "the smaller declaration covers all that the code can reach", _declared)
 
 
 def without_removed_barriers(before: Kernel, after: Kernel) -> tuple[Kernel, tuple[Basis, ...]]:

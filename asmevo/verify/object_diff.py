@@ -6,6 +6,7 @@ from asmevo.diagnostics import DiagnosticError, Span, fail, printable
 from asmevo.frontend.codeobject import CodeObject
 from asmevo.ir.instruction import Label
 from asmevo.ir.kernel import Kernel
+from asmevo.verify.declared import is_only_lowered
 
 _ENTRY_FIELD = slice(16, 24)
 _SYMBOL_SIZE = slice(16, 24)
@@ -15,7 +16,8 @@ _SHOWN_NAMES = 4
 def kernels_only_differ(old: CodeObject, before: Kernel, new: CodeObject, after: Kernel) -> None:
     """Returns when only instructions differ. Raises E0505 for whatever else differs.
 
-    Target, kernels, descriptor and metadata must be the same, and no new instruction's bytes may say more than its text.
+    Target, kernels, descriptor and metadata must be the same, but for fewer vector registers and less LDS: whether the code
+    can do with those is the judge's to say. No new instruction's bytes may say more than its text.
     So must every other byte: other kernels, constants, symbols and what tells a loader where to put them. Code that has
     grown moves what follows, so the new object must then be what rebuilding the old one with that code gives.
     """
@@ -29,12 +31,13 @@ def kernels_only_differ(old: CodeObject, before: Kernel, new: CodeObject, after:
             where,
             f"{_named(old)} and {_named(new)}; a replacement keeps the names",
         )
-    if before.metadata != after.metadata:
+    is_lowered = is_only_lowered(before, after)
+    if before.metadata != after.metadata and not is_lowered:
         fail("E0505", f"the metadata of '{before.name}' differs", where, "arguments and resources must stay as they were")
     old_descriptor, new_descriptor = before.descriptor, after.descriptor
     if old_descriptor is None or new_descriptor is None:
         fail("E0505", f"'{before.name}' has no descriptor", where)
-    if _without_entry(old_descriptor.raw) != _without_entry(new_descriptor.raw):
+    if _without_entry(old_descriptor.raw) != _without_entry(new_descriptor.raw) and not is_lowered:
         fail("E0505", f"the descriptor of '{before.name}' differs", where, "registers, LDS and scratch must stay as they were")
     _check_encodings(before, after, where)
     place = _first_difference_elsewhere(old, new, before.name)
