@@ -9,6 +9,7 @@ from asmevo.backend.resources import granted_by, with_resources
 from asmevo.backend.timing.occupancy import WAVE, waves_per_simd
 from asmevo.ir.abi import KernelDescriptor
 from asmevo.ir.analysis.reach import Reach
+from asmevo.ir.isa.chips import chip_for
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.base import PassContext, PassResult, option
 from asmevo.passes.registry import register_pass
@@ -60,8 +61,8 @@ class ResourceTrim:
         assert trimmed.descriptor is not None
         if trimmed is kernel:
             return unchanged
-        items = _workgroup_items(kernel)
-        before, after = (waves_per_simd(d, items) for d in (kernel.descriptor, trimmed.descriptor))
+        items, chip = _workgroup_items(kernel), chip_for(kernel.target)
+        before, after = (waves_per_simd(d, items, chip=chip) for d in (kernel.descriptor, trimmed.descriptor))
         if after <= before and not self.always:
             ctx.remark(f"{_words(trimmed.descriptor)} would do, but no more waves fit by that", missed=True)
             return unchanged

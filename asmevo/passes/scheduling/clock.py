@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from asmevo.ir.analysis.costs import Port, Timed, decode
-from asmevo.ir.instruction import Instruction
-from asmevo.ir.isa.chips import MI300X
+from asmevo.ir.analysis.costs import Port, Timed, decoder
+from asmevo.ir.isa.chips import chip_for
+from asmevo.ir.memo import OfText
 from asmevo.ir.registers import units
 from asmevo.passes.regions import RegionGraph
 
-_SLOT = MI300X.slot.value
 _PATHS = (Port.LDS, Port.VMEM)
 """Ports behind which all waves' data go one after another."""
 
@@ -38,9 +37,10 @@ class Costs:
     """A region's nodes as the scheduler sees them.
 
     `entering` are the units of each node whose value comes from before the region; `outstanding` is, for a barrier, how many
-    operations (vmcnt, lgkmcnt) may be outstanding at it.
+    operations (vmcnt, lgkmcnt) may be outstanding at it. `slot` is what an instruction takes at least, in cycles.
     """
 
+    slot: int
     timed: tuple[Timed, ...]
     entering: tuple[int, ...]
     outstanding: tuple[tuple[int, int] | None, ...]
@@ -48,7 +48,7 @@ class Costs:
     @classmethod
     def of(cls, graph: RegionGraph) -> Costs:
         """The costs of a region's nodes."""
-        timed = tuple(map(timed_by_chip, graph.nodes))
+        timed = tuple(map(costs_for(graph.kernel.target), graph.nodes))
         written = 0
         entering: list[int] = []
         for cost in timed:
@@ -57,7 +57,7 @@ class Costs:
         outstanding = tuple(
             None if bound is None else (len(bound.vmcnt.slots), len(bound.lgkmcnt.slots)) for bound in graph.obligations.bounds
         )
-        return cls(timed, tuple(entering), outstanding)
+        return cls(chip_for(graph.kernel.target).slot.value, timed, tuple(entering), outstanding)
 
 
 @dataclass(slots=True)
@@ -120,7 +120,7 @@ class Clock:
         """Issues the node; `now` is then when the next one may."""
         cost = self.costs.timed[node]
         if self.needs_wait(node):
-            at += _SLOT
+            at += self.costs.slot
             for source in self._loads_before(node):
                 queue, index = self._place[source]
                 self._waited[queue] = max(self._waited[queue], index + 1)
@@ -143,7 +143,7 @@ class Clock:
             self._place[node] = (number, len(queue))
             queue.append(done)
             # An edge adds the latency again.
-            done -= result_cycles(cost)
+            done -= cost.result_cycles
         self._done[node] = done
         self.now = at + cost.hold
 
@@ -152,7 +152,7 @@ class Clock:
         results: dict[int, tuple[int, int]] = {}
         for node, at in self._done.items():
             cost = self.costs.timed[node]
-            ready = at + result_cycles(cost) - self.now
+            ready = at + cost.result_cycles - self.now
             same = at + cost.matrix.same_accumulator - self.now if cost.matrix is not None else ready
             for unit in units(cost.writes):
                 if ready > 0:
@@ -166,9 +166,10 @@ class Clock:
         return [s for s in self.graph.predecessors[node] if s in self._place and (s, node) in self.graph.data]
 
 
-def timed_by_chip(instruction: Instruction) -> Timed:
-    """The costs of an instruction on the chip that orders are judged for, with all of a compute unit's SIMDs busy."""
-    return decode(instruction, MI300X, MI300X.simds.value)
+def costs_for(target: str) -> OfText[Timed]:
+    """The function that gives an instruction's costs on the target's chip, with all of a compute unit's SIMDs busy."""
+    chip = chip_for(target)
+    return decoder(chip, chip.simds.value)
 
 
 def edge_cycles(timed: Sequence[Timed], source: int, target: int) -> int:
@@ -177,9 +178,4 @@ def edge_cycles(timed: Sequence[Timed], source: int, target: int) -> int:
     if producer.matrix is not None and consumer.matrix is not None and producer.writes & consumer.accumulator:
         same = producer.writes == consumer.accumulator
         return producer.matrix.same_accumulator if same else producer.matrix.accumulator
-    return result_cycles(producer)
-
-
-def result_cycles(cost: Timed) -> int:
-    """Cycles from issue until a result may be used, with paths free."""
-    return max(cost.hold, cost.matrix.result if cost.matrix is not None else cost.latency + cost.transfer)
+    return producer.result_cycles

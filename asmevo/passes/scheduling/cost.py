@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from asmevo.backend.timing.sequence import SequenceCost, sequence_cost
 from asmevo.ir.analysis.costs import Timed
 from asmevo.ir.instruction import Instruction, WaitCounts
 from asmevo.ir.isa import lookup
+from asmevo.ir.isa.chips import chip_for
 from asmevo.passes.regions import RegionGraph
-from asmevo.passes.scheduling.clock import timed_by_chip
+from asmevo.passes.scheduling.clock import costs_for
 
 _ROUNDS = 3
 """How often a loop's block is run; the last round counts."""
@@ -41,15 +43,16 @@ class RegionCost:
     @classmethod
     def of(cls, graph: RegionGraph, *, waves: int, is_loop: bool) -> RegionCost:
         """For a region of a block that `is_loop` says to run over and over, with so many waves on the SIMD."""
+        timed = costs_for(graph.kernel.target)
         region, members = graph.region, graph.kernel.block(graph.region.label).instructions
         return cls(
             graph,
             waves,
             _ROUNDS if is_loop else 1,
-            tuple(map(timed_by_chip, members[: region.start])),
-            tuple(map(timed_by_chip, members[region.start : region.stop])),
-            tuple(map(timed_by_chip, members[region.stop :])),
-            tuple(map(timed_by_chip, graph.nodes)),
+            tuple(map(timed, members[: region.start])),
+            tuple(map(timed, members[region.start : region.stop])),
+            tuple(map(timed, members[region.stop :])),
+            tuple(map(timed, graph.nodes)),
         )
 
     def as_it_is(self) -> Figure:
@@ -71,11 +74,11 @@ class RegionCost:
         *waits, closing = self.graph.obligations.waits(order)
         for node, wait in zip(order, waits, strict=True):
             if wait is not None:
-                sequence.append(_wait(wait))
+                sequence.append(_wait(wait, self.graph.kernel.target))
             positions.append(len(sequence))
             sequence.append(self.nodes[node])
         if closing is not None:
-            sequence.append(_wait(closing))
+            sequence.append(_wait(closing, self.graph.kernel.target))
         return [*sequence, *self.after], positions
 
     def _figure(self, sequence: Sequence[Timed]) -> Figure:
@@ -83,8 +86,9 @@ class RegionCost:
         return (once if self.repeats == 1 else self._run(sequence, self.repeats).cycles), once
 
     def _run(self, sequence: Sequence[Timed], repeats: int) -> SequenceCost:
-        return sequence_cost(sequence, repeats=repeats, waves=self.waves)
+        return sequence_cost(sequence, repeats=repeats, waves=self.waves, chip=chip_for(self.graph.kernel.target))
 
 
-def _wait(counts: WaitCounts) -> Timed:
-    return timed_by_chip(Instruction("s_waitcnt", (counts,), definition=lookup("s_waitcnt")))
+@lru_cache(maxsize=4096)
+def _wait(counts: WaitCounts, target: str) -> Timed:
+    return costs_for(target)(Instruction("s_waitcnt", (counts,), definition=lookup("s_waitcnt")))

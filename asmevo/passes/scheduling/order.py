@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from asmevo.passes.regions import RegionGraph
-from asmevo.passes.scheduling.clock import Carried, Clock, Costs, edge_cycles, result_cycles
+from asmevo.passes.scheduling.clock import Carried, Clock, Costs, edge_cycles
 
 
 def schedule_region(
@@ -58,6 +58,6 @@ def heights(graph: RegionGraph, costs: Costs) -> list[int]:
                 (edge_cycles(timed, node, s) if (node, s) in graph.data else timed[node].hold) + height[s]
                 for s in graph.successors[node]
             ),
-            default=result_cycles(timed[node]),
+            default=timed[node].result_cycles,
         )
     return height
