@@ -12,8 +12,8 @@ PRESETS: Mapping[str, str] = MappingProxyType(
     {
         "O1": "dce,waitcnt-relax,nop-trim",
         "O2": "dce,waitcnt-relax,nop-trim,list-schedule,waitcnt-relax,nop-trim",
-        "O3": "dce,waitcnt-relax,nop-trim{physical=true},list-schedule,waitcnt-relax,nop-trim{physical=true}",
+        "O3": "dce,waitcnt-relax,nop-trim,list-schedule,waitcnt-relax,nop-trim{physical=true}",
     }
 )
-"""Name to pipeline text. O1 takes away and moves nothing; O2 schedules what is left; O3 also counts the slots of a busy matrix
-unit as wait states, as production code does."""
+"""Name to pipeline text. O1 takes away and moves nothing; O2 schedules what is left; O3 counts in the end the slots of a busy
+matrix unit as wait states, as production code does."""

@@ -1,7 +1,7 @@
 """Nops for a block whose order changed: every hazard keeps the wait states it needs, on every path.
 
 The compiler's reading of the hazard table is used, the stricter one. A pair that the original already had closer than that may
-stay as close, but not come closer.
+stay as close, but not come closer, and must keep what it had by the physical reading: what filled the time may have moved away.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _ROUNDS = 8
 
 @dataclass(frozen=True, slots=True)
 class AllowedShortfalls:
-    """Wait states that the original lacks by the compiler's reading, by pair; anything beyond is a new hazard."""
+    """Wait states that the original lacks by the two readings, compiler's first, by pair; what is beyond is a new hazard."""
 
-    by_pair: Mapping[Pair, int]
+    by_pair: Mapping[Pair, tuple[int, int]]
 
     @classmethod
     def compute(cls, kernel: Kernel, manager: AnalysisManager) -> AllowedShortfalls:
         """The shortfalls of `kernel`."""
         state = manager.get(HazardState)
-        return cls({_pair(kernel, hazard): hazard.missing_llvm for hazard in state.findings() if hazard.missing_llvm})
+        return cls({_pair(kernel, h): (h.missing_llvm, h.missing_physical) for h in state.findings()})
 
     def exceeded_by(self, kernel: Kernel, label: str) -> list[tuple[Hazard, int]]:
         """Each hazard of `kernel` that is closer than allowed, with the states missing; only block `label` was edited.
@@ -40,14 +40,16 @@ class AllowedShortfalls:
         An edit is felt in its block and in what runs within the look-back behind it, so only that is searched.
         """
         state = AnalysisManager(kernel).get(HazardState)
-        return [
-            (hazard, hazard.missing_llvm)
-            for near in _within_reach(state, label)
-            if near in state.flow.reachable
-            for row in state.report(near)
-            for hazard in row
-            if hazard.missing_llvm > self.by_pair.get(_pair(kernel, hazard), 0)
-        ]
+        found: list[tuple[Hazard, int]] = []
+        for near in _within_reach(state, label):
+            for row in state.report(near) if near in state.flow.reachable else ():
+                for hazard in row:
+                    llvm, physical = self.by_pair.get(_pair(kernel, hazard), (0, 0))
+                    if hazard.missing_llvm > llvm:
+                        found.append((hazard, hazard.missing_llvm))
+                    elif hazard.missing_physical > physical:
+                        found.append((hazard, hazard.missing_physical))
+        return found
 
 
 def _within_reach(state: HazardState, label: str) -> list[str]:
