@@ -10,10 +10,9 @@ from types import MappingProxyType
 
 PRESETS: Mapping[str, str] = MappingProxyType(
     {
-        "O1": "dce,waitcnt-relax,nop-trim",
-        "O2": "dce,waitcnt-relax,nop-trim,list-schedule,waitcnt-relax,nop-trim",
-        "O3": "dce,waitcnt-relax,nop-trim,list-schedule,waitcnt-relax,nop-trim{physical=true}",
+        "O1": "waitcnt-relax,nop-trim",
+        "O2": "waitcnt-relax,nop-trim,list-schedule,waitcnt-relax,nop-trim",
+        "O3": "waitcnt-relax,nop-trim,list-schedule,list-schedule,waitcnt-relax,nop-trim",
     }
 )
-"""Name to pipeline text. O1 takes away and moves nothing; O2 schedules what is left; O3 counts in the end the slots of a busy
-matrix unit as wait states, as production code does."""
+"""Name to pipeline text. O1 takes away and moves nothing; O2 schedules what is left; O3 schedules the result once more."""
