@@ -34,9 +34,9 @@ class Fragile:
 
 
 def test_processes_prove_what_one_does() -> None:
-    alone = prove_kernel(kernel(BEFORE), kernel(AFTER))
+    alone = prove_kernel(kernel(BEFORE), kernel(AFTER), timeout_s=60.0)
     assert alone.outcome is Outcome.PROVED, alone.reason
-    assert prove_kernel(kernel(BEFORE), kernel(AFTER), jobs=2) == alone
+    assert prove_kernel(kernel(BEFORE), kernel(AFTER), timeout_s=60.0, jobs=2) == alone
     wrong = kernel(AFTER, AFTER.replace("min", "max"))
     assert prove_kernel(kernel(BEFORE), wrong, jobs=2).outcome is prove_kernel(kernel(BEFORE), wrong).outcome
 
