@@ -102,3 +102,8 @@ def test_a_leading_zero_is_octal(text: str) -> None:
 def test_a_word_with_a_leading_zero_is_refused() -> None:
     with pytest.raises(DiagnosticError, match="E0604"):
         assemble([".long 017"], "gfx942")
+
+
+def test_octal_numbers_are_numbers() -> None:
+    octal, decimal = (f"buffer_load_dword v0, off, s[0:3], 0 offset:{number}" for number in ("017", "15"))
+    assert assemble([octal], "gfx942") == assemble([decimal], "gfx942")
