@@ -180,10 +180,7 @@ def verdict_dict(verdict: Verdict) -> dict[str, Any]:
     return {
         "outcome": verdict.outcome.value,
         "reason": verdict.reason,
-        "basis": [
-            {"method": b.method, "outcome": b.outcome.value, "detail": b.detail, "assumptions": list(b.assumptions)}
-            for b in verdict.basis
-        ],
+        "basis": verdict.basis_data(),
         "counterexample": None
         if example is None
         else {"where": example.where, "before": example.before, "after": example.after, "detail": example.detail},

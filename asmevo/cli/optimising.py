@@ -197,6 +197,7 @@ def optimize(
         from asmevo.search.evidence import evidence
         from asmevo.search.lineage import Lineage
         from asmevo.search.optimise import Budget, optimise
+        from asmevo.search.profile import profile_kernel
         from asmevo.search.recording import Asked, recorder_for
         from asmevo.verify.judge import Judge, Level
         from asmevo.verify.launches import load_launches
@@ -219,11 +220,13 @@ def optimize(
         judge = Judge(Level.EMULATE, dispatches, settings.verify.timeout_s, tuple(range(settings.verify.seeds)))
         waves = settings.timing.waves_per_simd
         with contextlib.ExitStack() as open_now:
-            recorder, before = None, None
+            recorder, before, profile = None, None, None
             if lineage is not None:
                 store = open_now.enter_context(Lineage.opened(lineage, create=True))
                 asked = Asked(launch_path.read_bytes(), search.seed, search.windows, waves)
-                recorder, before = recorder_for(store, code_object, original, dispatches, asked, resume=resume)
+                profile = profile_kernel(original, dispatches, waves)
+                cycles = profile.estimate.total_cycles
+                recorder, before = recorder_for(store, code_object, original, cycles, asked, resume=resume)
             told = open_now.enter_context(progress("optimize", search.attempts, quiet))
 
             def tick(attempt: int, before: float, best: float) -> None:
@@ -238,6 +241,7 @@ def optimize(
                 seed=search.seed,
                 windows=search.windows,
                 waves_per_simd=waves,
+                profile=profile,
                 progress=tick,
                 recorder=recorder,
                 resume=before,

@@ -167,8 +167,7 @@ def _leaders(instructions: list[Instruction], roots: list[int], targets: dict[in
     for index, target in targets.items():
         if target is not None:
             leaders.add(target)
-        definition = instructions[index].definition
-        if definition is not None and (definition.is_branch or definition.is_terminator):
+        if instructions[index].ends_block:
             leaders.add(index + 1)
         if (index + 1) not in targets:
             leaders.add(index + 1)

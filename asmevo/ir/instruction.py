@@ -101,6 +101,11 @@ class Instruction:
     uid: int = -1
     span: Span | None = field(default=None, compare=False)
 
+    @property
+    def ends_block(self) -> bool:
+        """Whether control need not come to what follows: a branch, a call, or an end of the program."""
+        return self.definition is not None and (self.definition.is_branch or self.definition.is_terminator)
+
     def modifier(self, name: str, default: ModifierValue = False) -> ModifierValue:
         """The value of a modifier, or `default`."""
         for modifier in self.modifiers:

@@ -1,7 +1,8 @@
 """The only door through which a kernel is changed.
 
-Owns edits to the instructions of blocks, and the record of them. Blocks, labels, successors and layout stay as they are;
-whether an edit is legal is the pass's claim and the verifiers' answer. What breaks the structure is refused at once.
+Owns edits to the instructions of blocks, the record of them, and what a kernel declares. Blocks, labels, successors and
+layout stay as they are; whether an edit is legal is the pass's claim and the verifiers' answer. What breaks the structure is
+refused at once.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from asmevo.diagnostics import fail
+from asmevo.ir.abi import KernelDescriptor, KernelMetadata
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.model import Flag, IssueClass
 from asmevo.ir.kernel import Block, Kernel
@@ -40,12 +42,20 @@ class Rewriter:
         self._blocks = {block.label: block for block in kernel.blocks}
         self._uids = {instruction.uid: block.label for block in kernel.blocks for instruction in block.instructions}
         self._next_uid = max(self._uids, default=-1) + 1
+        self._declared = kernel.descriptor, kernel.metadata
 
     @property
     def kernel(self) -> Kernel:
         """The kernel with the edits so far; the original object itself when there are none."""
+        original, (descriptor, metadata) = self._original, self._declared
         blocks = tuple(self._blocks.values())
-        return self._original if blocks == self._original.blocks else replace(self._original, blocks=blocks)
+        if (blocks, descriptor, metadata) == (original.blocks, original.descriptor, original.metadata):
+            return original
+        return replace(original, blocks=blocks, descriptor=descriptor, metadata=metadata)
+
+    def declare(self, descriptor: KernelDescriptor, metadata: KernelMetadata | None) -> None:
+        """Gives the kernel another descriptor, with the metadata that goes with it."""
+        self._declared = descriptor, metadata
 
     @property
     def edits(self) -> tuple[Window, ...]:
@@ -149,11 +159,6 @@ def _is_pinned(instruction: Instruction) -> bool:
     return Flag.FIXED in definition.flags and definition.issue not in _DROPPABLE
 
 
-def _ends_block(instruction: Instruction) -> bool:
-    definition = instruction.definition
-    return definition is not None and (definition.is_branch or definition.is_terminator)
-
-
 def _check_pinned(block: Block, members: tuple[Instruction, ...]) -> None:
     """Refuses `members` when they drop, reorder or change the target of what must stay, or move the block's end."""
     before = [member for member in block.instructions if _is_pinned(member)]
@@ -162,12 +167,12 @@ def _check_pinned(block: Block, members: tuple[Instruction, ...]) -> None:
     for index, member in enumerate(before):
         if index >= len(after) or after[index].uid != member.uid:
             fail("E0313", f"{member.mnemonic} (uid {member.uid}) must stay in block {block.label}, in its order", member.span)
-        if _ends_block(member) and (after[index].mnemonic, after[index].operands) != (member.mnemonic, member.operands):
+        if member.ends_block and (after[index].mnemonic, after[index].operands) != (member.mnemonic, member.operands):
             fail("E0313", f"{member.mnemonic} (uid {member.uid}) must stay as it is: it ends block {block.label}", member.span)
-    ending = block.instructions[-1].uid if block.instructions and _ends_block(block.instructions[-1]) else None
+    ending = block.instructions[-1].uid if block.instructions and block.instructions[-1].ends_block else None
     for index, member in enumerate(members):
         is_last = index == len(members) - 1
-        if _ends_block(member) and (member.uid != ending or not is_last):
+        if member.ends_block and (member.uid != ending or not is_last):
             fail("E0313", f"{member.mnemonic} may stand only at the end of block {block.label}, where it was", member.span)
         if member.definition is None:
             fail("E0313", f"{member.mnemonic} has no definition and may not be added to block {block.label}", member.span)

@@ -76,8 +76,7 @@ def _control_flow(kernel: Kernel) -> Iterator[Finding]:
         if block.frozen:
             continue
         for instruction in block.instructions[:-1]:
-            definition = instruction.definition
-            if definition is not None and (definition.is_branch or definition.is_terminator):
+            if instruction.ends_block:
                 yield _at("E0303", f"{instruction.mnemonic} stands before the end of its block", block, instruction)
         following = kernel.blocks[index + 1].label if index + 1 < len(kernel.blocks) else None
         yield from _successors(block, following)

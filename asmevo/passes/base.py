@@ -107,7 +107,7 @@ class PassContext:
     def finish(self) -> PassResult:
         """The result of a pass that changed the kernel only through the rewriter."""
         kernel = self.rewriter.kernel
-        return PassResult(changed=kernel is not self.kernel and bool(self.rewriter.edits), kernel=kernel)
+        return PassResult(changed=kernel is not self.kernel, kernel=kernel)
 
 
 @runtime_checkable

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from asmevo.ir.analysis.dependence import DependenceGraph, Kind
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.analysis.waits import WaitState
-from asmevo.ir.instruction import Instruction
+from asmevo.ir.instruction import Instruction, WaitCounts
 from asmevo.ir.isa.model import Access, Counter, Flag, IssueClass
 from asmevo.ir.kernel import Block, Kernel
 from asmevo.ir.rewriter import Rewriter
@@ -195,14 +195,9 @@ def reordered(graph: RegionGraph, order: Sequence[int]) -> Kernel | None:
     block = kernel.block(region.label)
     removed = [i for i in block.instructions[region.start : region.stop] if is_filler(i)]
     fillers = Fillers(removed, max(i.uid for i in kernel.instructions()) + 1)
-    body: list[Instruction] = []
-    *waits, closing = graph.obligations.waits(order)
-    for node, wait in zip(order, waits, strict=True):
-        if wait is not None:
-            body.append(fillers.wait(wait))
-        body.append(graph.nodes[node])
-    if closing is not None:
-        body.append(fillers.wait(closing))
+    body = [
+        fillers.wait(item) if isinstance(item, WaitCounts) else graph.nodes[item] for item in graph.obligations.woven(order)
+    ]
     whole = (*block.instructions[: region.start], *body, *block.instructions[region.stop :])
     instructions = with_nops(kernel, graph.allowed, block.label, whole, fillers)
     if instructions is None:

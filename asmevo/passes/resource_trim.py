@@ -36,9 +36,8 @@ class ResourceTrim:
 
     def run(self, kernel: Kernel, ctx: PassContext) -> PassResult:
         """Changes the descriptor and the metadata's figures only."""
-        unchanged = PassResult(False, kernel)
         if kernel.descriptor is None:
-            return unchanged
+            return ctx.finish()
         reach, given = ctx.analysis(Reach), granted_by(kernel.descriptor)
         for what, reason in sorted(reach.why.items()):
             ctx.remark(f"{what} are kept: {reason}", missed=True)
@@ -60,17 +59,18 @@ class ResourceTrim:
             trimmed = with_resources(trimmed, lds_bytes=lds)
         assert trimmed.descriptor is not None
         if trimmed is kernel:
-            return unchanged
+            return ctx.finish()
         items, chip = _workgroup_items(kernel), chip_for(kernel.target)
         before, after = (waves_per_simd(d, items, chip=chip) for d in (kernel.descriptor, trimmed.descriptor))
         if after <= before and not self.always:
             ctx.remark(f"{_words(trimmed.descriptor)} would do, but no more waves fit by that", missed=True)
-            return unchanged
+            return ctx.finish()
         ctx.stat("vector registers less", kernel.descriptor.vgpr_count - trimmed.descriptor.vgpr_count)
         ctx.stat("LDS bytes less", kernel.descriptor.group_segment_bytes - trimmed.descriptor.group_segment_bytes)
         ctx.stat("waves per SIMD more", after - before)
         ctx.remark(f"{_words(trimmed.descriptor)} do: {after} waves per SIMD for {before}")
-        return PassResult(True, trimmed)
+        ctx.rewriter.declare(trimmed.descriptor, trimmed.metadata)
+        return ctx.finish()
 
 
 def _workgroup_items(kernel: Kernel) -> int:

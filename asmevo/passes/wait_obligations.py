@@ -8,7 +8,7 @@ a scoped atomic, say) stays covered there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from asmevo.ir.analysis.brackets import CAPACITY, Brackets, Event, Pending, Use, event_of, register_use, sharing_use
@@ -53,6 +53,16 @@ class WaitObligations:
             if event != _NO_EVENT:
                 state = state.after(event)
         return cls(entering, state, tuple(events), tuple(uses), tuple(bounds))
+
+    def woven(self, order: Sequence[int]) -> Iterator[int | WaitCounts]:
+        """The nodes of `order`, some of a region's or all, with the waits that they and the region's end need."""
+        *waits, closing = self.waits(order)
+        for node, wait in zip(order, waits, strict=True):
+            if wait is not None:
+                yield wait
+            yield node
+        if closing is not None:
+            yield closing
 
     def waits(self, order: Sequence[int]) -> list[WaitCounts | None]:
         """For each place of `order` the wait before it, and last the one at the region's end; None where none is needed."""

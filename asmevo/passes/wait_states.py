@@ -13,7 +13,7 @@ from asmevo.ir.analysis.hazards import Hazard, HazardState
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.hazards import LOOK_BACK
-from asmevo.ir.kernel import Kernel
+from asmevo.ir.kernel import Block, Kernel
 from asmevo.passes.fillers import Fillers
 
 Pair = tuple[int, int, str]
@@ -96,12 +96,16 @@ def with_body(kernel: Kernel, label: str, instructions: tuple[Instruction, ...])
     )
 
 
+def end_of_body(block: Block) -> int:
+    """Where something can be put last: the block's length, less the branch or end that closes it."""
+    ends = bool(block.instructions) and block.instructions[-1].ends_block
+    return len(block.instructions) - ends
+
+
 def _needs(kernel: Kernel, label: str, short: Sequence[tuple[Hazard, int]]) -> dict[int, int]:
     """States to insert, by position in the block: before the consumer, or at the block's end when it is elsewhere."""
     block = kernel.block(label)
-    last = block.instructions[-1] if block.instructions else None
-    ends = last is not None and last.definition is not None and (last.definition.is_branch or last.definition.is_terminator)
-    end = len(block.instructions) - (1 if ends else 0)
+    end = end_of_body(block)
     needs: dict[int, int] = {}
     for hazard, missing in sorted(short, key=lambda item: (item[0].consumer[0] != label, item[0].consumer[1])):
         where, at = hazard.consumer

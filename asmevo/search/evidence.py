@@ -9,7 +9,6 @@ from asmevo import __version__
 from asmevo.frontend.codeobject import CodeObject
 from asmevo.ir.printer import print_instruction
 from asmevo.search.records import Attempt, Optimisation, Step
-from asmevo.verify.verdict import Verdict
 
 
 def evidence(result: Optimisation, k0: CodeObject, seed: int) -> dict[str, Any]:
@@ -39,16 +38,8 @@ def _step(step: Step) -> dict[str, Any]:
     return {
         **_attempt(step.attempt),
         "verdict": step.verdict.outcome.value,
-        "basis": basis_data(step.verdict),
+        "basis": step.verdict.basis_data(),
     }
-
-
-def basis_data(verdict: Verdict) -> list[dict[str, Any]]:
-    """What a verdict rests on, as plain data."""
-    return [
-        {"method": b.method, "outcome": b.outcome.value, "detail": b.detail, "assumptions": list(b.assumptions)}
-        for b in verdict.basis
-    ]
 
 
 def _attempt(attempt: Attempt) -> dict[str, Any]:

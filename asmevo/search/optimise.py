@@ -126,18 +126,20 @@ def optimise(
     seed: int = 0,
     windows: int = 4,
     waves_per_simd: int | None = None,
+    profile: Profile | None = None,
     progress: Progress | None = None,
     recorder: Recorder | None = None,
     resume: Resumed | None = None,
 ) -> Optimisation:
     """The best verified kernel found within the budget, with every attempt's status.
 
-    `recorder` is told of each attempt as it ends; `resume` is what one was told of a search that was cut off, with the same
-    kernel, launches and seed: it goes on from there, and attempts made then count.
+    `profile` is K0's where it is known already, which otherwise takes a run. `recorder` is told of each attempt as it ends;
+    `resume` is what one was told of a search that was cut off, with the same kernel, launches and seed: it goes on from there, and
+    attempts made then count.
     Raises E0504 when the original faults in its own launches. Ctrl-C ends the search and keeps what was accepted.
     """
     started = time.perf_counter()
-    profile = profile_kernel(kernel, dispatches, waves_per_simd)
+    profile = profile or profile_kernel(kernel, dispatches, waves_per_simd)
     before = resume or Resumed()
     attempts, steps = list(before.attempts), list(before.steps)
     search = _Search(kernel, profile, judge, budget or Budget(), progress, recorder, started, attempts, steps, before.place)

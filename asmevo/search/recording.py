@@ -11,14 +11,11 @@ from hashlib import sha256
 from typing import Any
 
 from asmevo import __version__
-from asmevo.backend.launch import Dispatch
 from asmevo.backend.writer import rebuild
 from asmevo.diagnostics import Span, fail
 from asmevo.frontend.codeobject import CodeObject
 from asmevo.ir.kernel import Kernel
-from asmevo.search.evidence import basis_data
 from asmevo.search.lineage import Lineage, Run, Tried, edits
-from asmevo.search.profile import profile_kernel
 from asmevo.search.records import Attempt, Place, Resumed, Status, Step
 from asmevo.verify.verdict import Basis, Outcome, Verdict
 
@@ -50,7 +47,7 @@ class LineageRecorder:
             data=rebuild(self.original, step.kernel),
             edit=edits.encoded(parent, step.kernel),
             verdict=step.verdict.outcome.value,
-            basis=basis_data(step.verdict),
+            basis=step.verdict.basis_data(),
             cycles=step.attempt.cycles,
             state=_state(place),
         )
@@ -72,11 +69,12 @@ class Asked:
 
 
 def recorder_for(
-    lineage: Lineage, code_object: CodeObject, kernel: Kernel, dispatches: Sequence[Dispatch], asked: Asked, *, resume: bool
+    lineage: Lineage, code_object: CodeObject, kernel: Kernel, cycles: float, asked: Asked, *, resume: bool
 ) -> tuple[LineageRecorder, Resumed]:
     """Return a recorder for a new run, or with `resume` for the last one like it and what it had done.
 
-    A run that ended before its first climb is begun anew. Raises E0805 when there is nothing to resume.
+    `cycles` are K0's modelled ones. A run that ended before its first climb is begun anew.
+    Raises E0805 when there is nothing to resume.
     """
     k0, launch = (sha256(data).hexdigest() for data in (code_object.data, asked.launch))
     same = [
@@ -98,7 +96,7 @@ def recorder_for(
         launch=asked.launch,
         seed=asked.seed,
         settings=asked.settings(),
-        cycles=profile_kernel(kernel, dispatches, asked.waves_per_simd).estimate.total_cycles,
+        cycles=cycles,
     )
     return LineageRecorder(lineage, run, code_object), Resumed()
 

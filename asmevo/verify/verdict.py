@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import Any
 
 
 class Outcome(enum.Enum):
@@ -51,3 +52,10 @@ class Verdict:
     basis: tuple[Basis, ...] = ()
     counterexample: Counterexample | None = None
     reason: str = ""
+
+    def basis_data(self) -> list[dict[str, Any]]:
+        """What it rests on, as plain data."""
+        return [
+            {"method": b.method, "outcome": b.outcome.value, "detail": b.detail, "assumptions": list(b.assumptions)}
+            for b in self.basis
+        ]

@@ -6,7 +6,6 @@ The rules are those stated in `ir.semantics.vector_float`.
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -350,8 +349,3 @@ def evaluate(e: Expr, args: list[npt.NDArray[Any]], mode: int) -> npt.NDArray[An
     for n in range(len(result)):
         result[n] = _one(e, [int(a[n]) for a in args], mode)
     return result
-
-
-def real32(bits: int) -> float:
-    """The value of an f32 pattern, for messages and tests."""
-    return struct.unpack("<f", struct.pack("<I", bits))[0]

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asmevo.backend.emulator.reference_floats import FORMATS, Format, convert, exact, is_infinite, is_nan, rounded
+from asmevo.backend.emulator.reference_floats import FORMATS, Format, exact, is_infinite, is_nan, rounded
 from asmevo.ir.semantics.matrix import WAVE, MatrixOperation, Rule
 from asmevo.ir.semantics.small_float import SMALL
 
@@ -342,11 +342,6 @@ def dot(
             return _dot_pairs(row, column, start, operation)
         case Rule.FUSED:
             return _dot_fused(row, column, start, operation, scales)
-
-
-def as_f32(bits: int, kind: str) -> int:
-    """An element's value as f32 bits, for tests."""
-    return convert(bits, FORMATS[kind], _F32)
 
 
 def evaluate(operation: MatrixOperation, sources: dict[str, Any], mode: int = 0xF0) -> Registers:

@@ -137,8 +137,7 @@ def _heads(coded: Coded, members: Sequence[Instruction], known: dict[str, Block]
     wanted = {0, *(coded.piece.labels[label] for label in coded.targets.values())}
     wanted |= {index for index, labels in at.items() if any(label in known for label in labels)}
     for index, instruction in enumerate(members[:-1]):
-        definition = instruction.definition
-        if definition is not None and (definition.is_branch or definition.is_terminator):
+        if instruction.ends_block:
             wanted.add(index + 1)
     taken = set(coded.piece.labels)
     heads: dict[int, str] = {}

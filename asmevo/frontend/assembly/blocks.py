@@ -52,8 +52,7 @@ def build_kernel(
             fail("E0133", f"unknown label '{root}'", Span(file))
     starts = {0, *region.roots, *(index for index in region.labels.values() if index < count)}
     for index, instruction in enumerate(region.instructions):
-        definition = instruction.definition
-        if definition is not None and (definition.is_branch or definition.is_terminator) and index + 1 < count:
+        if instruction.ends_block and index + 1 < count:
             starts.add(index + 1)
     leaders = sorted(starts)
     labels = _block_labels(region, leaders)

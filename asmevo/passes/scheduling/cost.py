@@ -71,14 +71,12 @@ class RegionCost:
     def _sequence(self, order: Sequence[int]) -> tuple[list[Timed], list[int]]:
         sequence = list(self.before)
         positions: list[int] = []
-        *waits, closing = self.graph.obligations.waits(order)
-        for node, wait in zip(order, waits, strict=True):
-            if wait is not None:
-                sequence.append(_wait(wait, self.graph.kernel.target))
-            positions.append(len(sequence))
-            sequence.append(self.nodes[node])
-        if closing is not None:
-            sequence.append(_wait(closing, self.graph.kernel.target))
+        for item in self.graph.obligations.woven(order):
+            if isinstance(item, WaitCounts):
+                sequence.append(_wait(item, self.graph.kernel.target))
+            else:
+                positions.append(len(sequence))
+                sequence.append(self.nodes[item])
         return [*sequence, *self.after], positions
 
     def _figure(self, sequence: Sequence[Timed]) -> Figure:

@@ -52,10 +52,6 @@ class Artifacts:
         """Every artifact that is there."""
         return frozenset(path.name for path in self._folder.glob("??/*") if _DIGEST.fullmatch(path.name))
 
-    def forget(self, digest: str) -> None:
-        """Remove an artifact; nothing when it is not there."""
-        self._path(digest).unlink(missing_ok=True)
-
     def _path(self, digest: str) -> Path:
         return self._folder / digest[:2] / digest
 

@@ -206,7 +206,7 @@ def _exits(kernel: Kernel, region: Region, start: Machine, programs: Programs, v
 
 def _split(block: Block) -> tuple[Sequence[Instruction], Instruction | None]:
     last = block.instructions[-1] if block.instructions else None
-    if last is not None and last.definition is not None and (last.definition.is_branch or last.definition.is_terminator):
+    if last is not None and last.ends_block:
         return block.instructions[:-1], last
     return block.instructions, None
 

@@ -8,7 +8,7 @@ one object are equal in every lane, which is what cross-lane consumers need; equ
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 
 IDENTITY_OPS = frozenset({"ballot", "gather", "atom", "load", "store", "advance", "merge"})
 """Operations that see an argument in all lanes at once (or a whole memory), so that lane-value congruence is unsound for it."""
@@ -107,8 +107,3 @@ def cone(roots: Iterable[Term]) -> list[Term]:
             wanted[term.ident] = term
             stack.extend(term.args)
     return [wanted[ident] for ident in sorted(wanted)]
-
-
-def opaque(roots: Iterable[Term]) -> Iterator[Term]:
-    """Return the uninterpreted terms among those that `roots` are made of."""
-    return (term for term in cone(roots) if term.op not in INTERPRETED_OPS)

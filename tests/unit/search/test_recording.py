@@ -37,7 +37,7 @@ def search(subject, folder, *, resume=False, stop_at=None, attempts=7):
             raise Cut
 
     with Lineage.opened(folder, create=True) as lineage:
-        recorder, before = recorder_for(lineage, code_object, kernel, dispatches, ASKED, resume=resume)
+        recorder, before = recorder_for(lineage, code_object, kernel, 1000.0, ASKED, resume=resume)
         options = {"budget": Budget(300.0, attempts), "seed": ASKED.seed, "windows": ASKED.windows}
         options |= {"progress": progress, "recorder": recorder, "resume": before}
         return optimise(kernel, dispatches, lambda before, after: YES, **options)
