@@ -134,8 +134,8 @@ def optimise(
     """The best verified kernel found within the budget, with every attempt's status.
 
     `profile` is K0's where it is known already, which otherwise takes a run. `recorder` is told of each attempt as it ends;
-    `resume` is what one was told of a search that was cut off, with the same kernel, launches and seed: it goes on from there, and
-    attempts made then count.
+    `resume` is what one was told of a search that was cut off, with the same kernel, launches and seed: it goes on from there,
+    and attempts made then count.
     Raises E0504 when the original faults in its own launches. Ctrl-C ends the search and keeps what was accepted.
     """
     started = time.perf_counter()

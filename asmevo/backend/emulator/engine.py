@@ -24,6 +24,7 @@ from asmevo.backend.emulator.faults import Access, Stop
 from asmevo.backend.emulator.native import native
 from asmevo.backend.emulator.prepare import Prepared, prepare
 from asmevo.backend.emulator.setup import (
+    GroupSize,
     Memory,
     Plan,
     build_entry,
@@ -31,7 +32,7 @@ from asmevo.backend.emulator.setup import (
     build_memory,
     build_order,
     build_plan,
-    scratch_per_lane,
+    group_size,
 )
 from asmevo.backend.launch import Dispatch, Fault, RunResult
 from asmevo.diagnostics import fail
@@ -104,26 +105,22 @@ def run(
     """
     if mode not in ("strict", "fast"):
         fail("E0201", f"unknown emulator mode '{mode}'", help="use strict or fast")
-    items = dispatch.workgroup[0] * dispatch.workgroup[1] * dispatch.workgroup[2]
-    waves = (items + layout.LANES - 1) // layout.LANES
-    if min(dispatch.workgroup) < 1 or waves > layout.MAX_WAVES:
-        limit = layout.MAX_WAVES * layout.LANES
-        fail("E0231", f"launch '{dispatch.name}': a work-group has 1 to {limit} work-items, not {items}")
+    size = group_size(kernel, dispatch)
     strict = mode == "strict"
     prepared = prepare(kernel, strict)
     count = 1 if prepared.serial or observer else _thread_count(threads, dispatch)
     if observer is not None:
         prepared = observer.attach(prepared)
-    outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, observer, progress, count)
+    outcome = _attempt(prepared, dispatch, size, strict, seed, max_instructions, observer, progress, count)
     if count > 1 and not _agreed(outcome, max_instructions):
-        outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, None, progress, 1)
+        outcome = _attempt(prepared, dispatch, size, strict, seed, max_instructions, None, progress, 1)
     found: list[Fault] = []
     while (stop := _stop(prepared, dispatch, outcome)) is not None:
-        found.append(_described(stop, outcome, waves, strict, seed, max_instructions, observer is None))
+        found.append(_described(stop, outcome, size, strict, seed, max_instructions, observer is None))
         if len(found) >= max_faults or observer or not _can_go_on(stop, outcome):
             break
         prepared = _forgiving(prepared, stop.op)
-        outcome = _attempt(prepared, dispatch, waves, strict, seed, max_instructions, None, progress, 1)
+        outcome = _attempt(prepared, dispatch, size, strict, seed, max_instructions, None, progress, 1)
     return _result(prepared, dispatch, outcome, found, seed)
 
 
@@ -151,7 +148,7 @@ def _thread_count(wanted: int | None, dispatch: Dispatch) -> int:
 def _attempt(
     prepared: Prepared,
     dispatch: Dispatch,
-    waves: int,
+    size: GroupSize,
     strict: bool,
     seed: int,
     limit: int,
@@ -162,11 +159,8 @@ def _attempt(
     watch: int | None = None,
 ) -> _Outcome:
     """One run from the start, by `threads` threads; the accesses of the byte at guest address `watch` are logged."""
-    descriptor = prepared.kernel.descriptor
-    lds_bytes = (descriptor.group_segment_bytes if descriptor else 0) + dispatch.dynamic_lds_bytes
-    scratch = waves * layout.LANES * scratch_per_lane(prepared.kernel)
-    threads = min(threads, max(1, MAX_SCRATCH_TOTAL // max(1, scratch)))
-    memory = build_memory(dispatch, lds_bytes, scratch, threads)
+    threads = min(threads, max(1, MAX_SCRATCH_TOTAL // max(1, size.scratch_bytes)))
+    memory = build_memory(dispatch, size.lds_bytes, size.scratch_bytes, threads)
     entry = build_entry(prepared, dispatch, memory)
     order = build_order(dispatch.grid, seed)
     shared = np.zeros(2, np.uint64)
@@ -174,7 +168,7 @@ def _attempt(
     maps = [memory.map, *(memory.map.copy() for _ in range(threads - 1))]
     plans: list[Plan] = []
     for n in range(threads):
-        group = build_group(prepared, memory, counts[n], waves, lds_bytes, strict, maps[n], n)
+        group = build_group(prepared, memory, counts[n], size.waves, size.lds_bytes, strict, maps[n], n)
         group.states["limit"] = limit
         group.states["watch"] = 0 if watch is None else watch + 1
         plans.append(build_plan(prepared, group, entry, order, shared))
@@ -239,13 +233,13 @@ def _stop(prepared: Prepared, dispatch: Dispatch, outcome: _Outcome) -> Stop | N
     return Stop(prepared, dispatch, outcome.plans[0])
 
 
-def _described(stop: Stop, outcome: _Outcome, waves: int, strict: bool, seed: int, limit: int, again: bool) -> Fault:
+def _described(stop: Stop, outcome: _Outcome, size: GroupSize, strict: bool, seed: int, limit: int, again: bool) -> Fault:
     """The fault of a run; for a race, where it may be made `again`, its byte is watched to name the other access."""
     if outcome.statuses[0] == layout.BUDGET:
         return faults.budget(stop, limit)
     if stop.kind != "race" or not again:
         return faults.describe(stop)
-    second = _attempt(stop.prepared, stop.dispatch, waves, strict, seed, limit, None, None, 1, watch=stop.address)
+    second = _attempt(stop.prepared, stop.dispatch, size, strict, seed, limit, None, None, 1, watch=stop.address)
     race = second.plans[0].group.race[0]
     logged = int(race["logged"])
     log = [race["log"][n % layout.LOG_SLOTS] for n in range(max(0, logged - layout.LOG_SLOTS), logged)]

@@ -135,8 +135,28 @@ def build_memory(dispatch: Dispatch, lds_bytes: int, scratch_bytes: int = 0, thr
     )
 
 
-def scratch_per_lane(kernel: Kernel) -> int:
-    """Bytes of scratch memory that each lane of a kernel has; E0231 for more than a lane may have."""
+@dataclass(frozen=True, slots=True)
+class GroupSize:
+    """What each work-group of a dispatch has: waves, and bytes of LDS and of scratch memory for all of them together."""
+
+    waves: int
+    lds_bytes: int
+    scratch_bytes: int
+
+
+def group_size(kernel: Kernel, dispatch: Dispatch) -> GroupSize:
+    """The size of a dispatch's work-groups; E0231 for more work-items or scratch memory than there may be, or none."""
+    x, y, z = dispatch.workgroup
+    waves = (x * y * z + LANES - 1) // LANES
+    if min(dispatch.workgroup) < 1 or waves > layout.MAX_WAVES:
+        limit = layout.MAX_WAVES * LANES
+        fail("E0231", f"launch '{dispatch.name}': a work-group has 1 to {limit} work-items, not {x * y * z}")
+    declared = kernel.descriptor.group_segment_bytes if kernel.descriptor else 0
+    return GroupSize(waves, declared + dispatch.dynamic_lds_bytes, waves * LANES * _scratch_per_lane(kernel))
+
+
+def _scratch_per_lane(kernel: Kernel) -> int:
+    """Bytes of scratch memory that each lane of a kernel has."""
     d = kernel.descriptor
     if d is None:
         return 0

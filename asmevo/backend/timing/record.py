@@ -19,7 +19,7 @@ import numpy as np
 from asmevo.backend.emulator import layout, prepare
 from asmevo.backend.emulator.native import native
 from asmevo.backend.emulator.prepare import Prepared
-from asmevo.backend.emulator.setup import Memory, Order, build_entry, build_group, build_memory, build_plan, scratch_per_lane
+from asmevo.backend.emulator.setup import Memory, Order, build_entry, build_group, build_memory, build_plan, group_size
 from asmevo.backend.launch import Dispatch
 from asmevo.backend.observe.accesses import AccessReader
 from asmevo.backend.observe.watch import Moment
@@ -111,13 +111,8 @@ class _Wave:
 
 class _Recorder:
     def __init__(self, kernel: Kernel, dispatch: Dispatch, chip: Chip) -> None:
-        items = dispatch.workgroup[0] * dispatch.workgroup[1] * dispatch.workgroup[2]
-        self.waves = -(-items // layout.LANES)
-        if min(dispatch.workgroup) < 1 or self.waves > layout.MAX_WAVES:
-            fail(
-                "E0231",
-                f"launch '{dispatch.name}': a work-group has 1 to {layout.MAX_WAVES * layout.LANES} work-items, not {items}",
-            )
+        self._size = group_size(kernel, dispatch)
+        self.waves = self._size.waves
         self.ways: list[Way] = []
         self.executed = 0
         self._accesses = 0
@@ -147,12 +142,9 @@ class _Recorder:
         """Runs one work-group by its number in the grid."""
         gx, gy, _ = self._dispatch.grid
         place = np.array([[number % gx, number // gx % gy, number // (gx * gy)]], np.uint32)
-        descriptor = self._prepared.kernel.descriptor
-        lds = (descriptor.group_segment_bytes if descriptor else 0) + self._dispatch.dynamic_lds_bytes
-        scratch = self.waves * layout.LANES * scratch_per_lane(self._prepared.kernel)
-        memory = build_memory(self._dispatch, lds, scratch)
+        memory = build_memory(self._dispatch, self._size.lds_bytes, self._size.scratch_bytes)
         counts = np.zeros(max(1, len(self._counted)), np.uint64)
-        group = build_group(self._prepared, memory, counts, self.waves, lds, False)
+        group = build_group(self._prepared, memory, counts, self.waves, self._size.lds_bytes, False)
         entry = build_entry(self._prepared, self._dispatch, memory)
         order = Order(place, np.array([number], np.uint32), np.ones(1, np.uint64))
         plan = build_plan(self._prepared, group, entry, order, np.zeros(2, np.uint64))
