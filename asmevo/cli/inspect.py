@@ -168,18 +168,21 @@ def diff(
     def body() -> int:
         from asmevo.verify.kernel_diff import diff_objects
 
-        found = diff_objects(load_object(old), load_object(new))
-        if output is Format.json:
-            print(json.dumps(asdict(found), indent=2))
-        else:
-            show_diff(found, output)
-        return Exit.DONE if found.is_identical else Exit.NO
+        return show_diff(diff_objects(load_object(old), load_object(new)), output)
 
     raise typer.Exit(guarded(body, show_traceback=traceback))
 
 
-def show_diff(found: ObjectDiff, output: Format) -> None:
-    """Prints what differs between two objects."""
+def show_diff(found: ObjectDiff, output: Format) -> Exit:
+    """Prints what differs between two objects; returns NO when something does."""
+    if output is Format.json:
+        print(json.dumps(asdict(found), indent=2))
+    else:
+        _show_text(found, output)
+    return Exit.DONE if found.is_identical else Exit.NO
+
+
+def _show_text(found: ObjectDiff, output: Format) -> None:
     if found.is_identical:
         print("identical")
         return

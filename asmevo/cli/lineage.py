@@ -126,12 +126,7 @@ def diff(
                 name, digest = f"node {against}", lineage.node(against).artifact
             old = load_input(lineage.artifacts.get(digest), name)
             new = load_input(lineage.artifacts.get(node.artifact), f"node {number}")
-        found = diff_objects(old, new)
-        if output is Format.json:
-            print(json.dumps(asdict(found), indent=2))
-        else:
-            show_diff(found, output)
-        return Exit.DONE if found.is_identical else Exit.NO
+        return show_diff(diff_objects(old, new), output)
 
     raise typer.Exit(guarded(body, show_traceback=traceback))
 

@@ -19,10 +19,9 @@ from asmevo.backend.timing.details import STORE_BYTES
 from asmevo.backend.timing.program import Array
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.chips import Chip
-from asmevo.ir.isa.lds_banks import Phases, bank_cycles, phases
+from asmevo.ir.isa.lds_banks import LANES, Phases, bank_cycles, phases
 from asmevo.ir.isa.model import Access, Counter, Space
 
-LANES = 64
 SCALAR_LINE_BYTES = 64
 Words = npt.NDArray[np.uint64]
 _UNKNOWN_CYCLES = 4

@@ -16,6 +16,7 @@ import numpy as np
 
 from asmevo.backend.timing import words
 from asmevo.backend.timing.details import STORE_BYTES, details_of
+from asmevo.backend.timing.occupancy import WAVE
 from asmevo.backend.timing.program import Array, Builder, Figures, Machine, Trace, cause_name
 from asmevo.backend.timing.stalls import by_cause
 from asmevo.backend.timing.trace import assumed_executions, block_executions, representative_path
@@ -28,7 +29,6 @@ from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.chips import Chip, chip_for
 from asmevo.ir.kernel import Kernel
 
-WAVE = 64
 MAX_INSTRUCTIONS = 200_000_000
 """Issues after which a simulation ends with E0237: minutes."""
 _SLICE = 4_000_000
