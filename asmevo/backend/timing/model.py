@@ -84,6 +84,15 @@ def estimate(
     return _Estimator(flow, counts, decoded, chip, waves_per_simd).run()
 
 
+@dataclass(frozen=True, slots=True)
+class _Played:
+    """A path that was played: the number of each of its blocks, and by number the first operation, with the end behind."""
+
+    machine: Machine
+    numbers: dict[str, int]
+    first: list[int]
+
+
 class _Estimator:
     def __init__(self, flow: Flow, counts: dict[str, int], decoded: dict[str, list[Timed]], chip: Chip, waves: int) -> None:
         self._flow = flow
@@ -91,10 +100,6 @@ class _Estimator:
         self._decoded = decoded
         self._chip = chip
         self._waves = waves
-        self._numbers = {label: number for number, label in enumerate(decoded)}
-        self._first = [0]
-        for block in decoded.values():
-            self._first.append(self._first[-1] + len(block))
 
     def run(self) -> Estimate:
         size = sum(len(block) for block in self._decoded.values())
@@ -116,29 +121,34 @@ class _Estimator:
         total = sum(cost.cycles * cost.executions for cost in per_block.values())
         return Estimate(total, per_block, stalls, self._chip.name, self._waves)
 
-    def _play(self, path: list[str]) -> Machine:
+    def _play(self, path: list[str]) -> _Played:
+        # Of the path's blocks alone: a branch to another one is not taken on it, and a kernel may have hundreds beside it.
+        numbers = {label: number for number, label in enumerate(dict.fromkeys(path))}
         builder = Builder(self._chip)
-        for block in self._decoded.values():
-            builder.block(block, [_detail(timed, self._numbers) for timed in block])
+        first: list[int] = [0]
+        for label in numbers:
+            block = self._decoded[label]
+            builder.block(block, [_detail(timed, numbers) for timed in block])
+            first.append(first[-1] + len(block))
         seen: set[str] = set()
         entries = np.empty(len(path), np.int64)
         for place, label in enumerate(path):
-            entries[place] = self._numbers[label] * 2 + (label in seen)
+            entries[place] = numbers[label] * 2 + (label in seen)
             seen.add(label)
         builder.trace(Trace(entries))
         ready = builder.machine([0] * self._waves)
         ready.start()
         ready.run()
-        return ready
+        return _Played(ready, numbers, first)
 
-    def _weigh(self, label: str, played: Machine, per_block: dict[str, BlockCost], stalls: dict[int, dict[str, float]]) -> None:
+    def _weigh(self, label: str, played: _Played, per_block: dict[str, BlockCost], stalls: dict[int, dict[str, float]]) -> None:
         """Adds a block by its later visits where there are any: the first one finds nothing in flight."""
-        number, count = self._numbers[label], self._counts[label]
-        visits = played.blocks()[number]
+        number, count = played.numbers[label], self._counts[label]
+        visits = played.machine.blocks()[number]
         later = int(visits[1, 0] > 0)
         times, cycles = int(visits[later, 0]), int(visits[later, 1])
         per_block[label] = BlockCost(cycles / max(times, 1) / self._waves, count)
-        lost = played.tallies()[later, self._first[number] : self._first[number + 1], : words.ISSUED]
+        lost = played.machine.tallies()[later, played.first[number] : played.first[number + 1], : words.ISSUED]
         for place, cause in np.argwhere(lost).tolist():
             timed = self._decoded[label][place]
             uid = self._flow.blocks[label].instructions[place].uid

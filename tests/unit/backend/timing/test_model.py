@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from asmevo.backend.timing import bound_to, chip, estimate, result_latency_cycles, unit_busy_cycles
+from asmevo.backend.timing import bound_to, chip, estimate, program, result_latency_cycles, unit_busy_cycles
 from asmevo.diagnostics import DiagnosticError
-from asmevo.frontend.parser import parse_line
+from asmevo.frontend.parser import parse_line, parse_source
 from programs import kernel_of
 
 MI300X = chip("mi300x")
@@ -163,3 +163,21 @@ def test_it_is_quick():
 def test_impossible_machines_are_refused(options):
     with pytest.raises(DiagnosticError, match="E0230"):
         cycles(["s_nop 0"], **options)
+
+
+def test_blocks_off_the_path_are_laid_out_once(monkeypatch):
+    """A kernel may have hundreds of them: laid out anew for each, a large one took seconds and gigabytes."""
+    sides = "".join(f"s_cbranch_scc1 side{n}\nv_mov_b32_e32 v1, v2\n" for n in range(40))
+    ways = "".join(f"side{n}:\nv_mov_b32_e32 v3, v4\ns_endpgm\n" for n in range(40))
+    kernel = parse_source(f"k:\n{sides}s_endpgm\n{ways}")
+    laid_out = []
+    block = program.Builder.block
+
+    def noted(builder, timed, details=()):
+        laid_out.append(len(timed))
+        return block(builder, timed, details)
+
+    monkeypatch.setattr(program.Builder, "block", noted)
+    found = estimate(kernel)
+    assert len(found.per_block) == len(kernel.blocks)
+    assert sum(laid_out) == sum(len(b.instructions) for b in kernel.blocks)
