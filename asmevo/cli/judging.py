@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,10 @@ from asmevo.cli.options import KernelName, OutputFormat, Trace
 from asmevo.diagnostics import fail, printable
 
 if TYPE_CHECKING:
+    from asmevo.backend.launch import Dispatch
     from asmevo.ir.kernel import Kernel
+    from asmevo.verify.device import DeviceTest
+    from asmevo.verify.verdict import Verdict
 
 LaunchFile = Annotated[Path | None, typer.Option("--launch", help="Launch file (TOML).")]
 
@@ -30,7 +34,7 @@ def verify(
     new: Annotated[Path | None, typer.Argument(help="The object that is to replace it.", show_default=False)] = None,
     launch: LaunchFile = None,
     level: Annotated[
-        str | None, typer.Option("--level", help="static, smt or emulate; by default emulate with a launch, else smt.")
+        str | None, typer.Option("--level", help="static, smt, emulate or device; by default emulate with a launch, else smt.")
     ] = None,
     kernel: KernelName = None,
     timeout_s: Annotated[
@@ -48,6 +52,7 @@ def verify(
         Path | None,
         typer.Option("--check-certificates", help="Only check the certificates in a folder, with z3 and cvc5 if installed."),
     ] = None,
+    device: Annotated[int, typer.Option("--device", help="Number of the GPU for level device.", min=0)] = 0,
     jobs: Annotated[
         int | None, typer.Option("--jobs", help="Processes that prove windows; by default one a core.", min=1)
     ] = None,
@@ -73,6 +78,7 @@ def verify(
             fail("E0208", "two objects are needed: the original and what is to replace it", help="asmevo verify OLD NEW")
 
         from asmevo.verify.align import aligned
+        from asmevo.verify.device import DeviceTest
         from asmevo.verify.differential import RULES
         from asmevo.verify.equivalence.proof_cache import ProofCache, default_folder
         from asmevo.verify.judge import Judge, Level, without_removed_barriers
@@ -82,9 +88,9 @@ def verify(
 
         wanted = level or ("emulate" if launch else "smt")
         if wanted not in {item.value for item in Level}:
-            fail("E0208", f"unknown level '{wanted}'", help="use static, smt or emulate")
-        if wanted == "emulate" and launch is None:
-            fail("E0208", "level 'emulate' needs a launch", help="give --launch FILE")
+            fail("E0208", f"unknown level '{wanted}'", help="use static, smt, emulate or device")
+        if wanted in ("emulate", "device") and launch is None:
+            fail("E0208", f"level '{wanted}' needs a launch", help="give --launch FILE")
         if compare not in RULES:
             fail("E0208", f"unknown comparison rule '{compare}'", help=f"use {' or '.join(RULES)}")
         old_object, before = load_kernel(old, kernel)
@@ -97,7 +103,16 @@ def verify(
             after = aligned(before, after)
             cache = ProofCache(default_folder()) if proof_cache else None
             workers = jobs or len(os.sched_getaffinity(0))
-            judge = Judge(Level(wanted), dispatches, timeout_s, tuple(range(seeds)), compare, cache=cache, jobs=workers)
+            judge = Judge(
+                Level(wanted),
+                dispatches,
+                timeout_s,
+                tuple(range(seeds)),
+                compare,
+                cache=cache,
+                jobs=workers,
+                device=_on_device(old_object.data, new_object.data, dispatches, DeviceTest(device, rule=compare)),
+            )
             verdict = judge(before, after)
             if certificates is not None and verdict.outcome.is_success:
                 _write_certificates(without_removed_barriers(before, after)[0], after, certificates, timeout_s)
@@ -105,6 +120,12 @@ def verify(
         return verdict_exit(verdict)
 
     raise typer.Exit(guarded(body, show_traceback=traceback))
+
+
+def _on_device(old: bytes, new: bytes, dispatches: Sequence[Dispatch], test: DeviceTest) -> Callable[[Kernel, Kernel], Verdict]:
+    from asmevo.verify.device import compare_on_device
+
+    return lambda before, after: compare_on_device((before, old), (after, new), dispatches, test).verdict
 
 
 def _write_certificates(before: Kernel, after: Kernel, folder: Path, timeout_s: float) -> None:

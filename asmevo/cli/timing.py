@@ -1,4 +1,4 @@
-"""The command that times kernels: bench. Without a device it models, and says so."""
+"""The command that times kernels: bench. It models, and says so, or measures on a GPU."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ def bench(
     other: Annotated[Path | None, typer.Argument(help="A second object, compared with the first.")] = None,
     launch: Annotated[Path | None, typer.Option("--launch", help="Launch file (TOML).")] = None,
     model: Annotated[bool, typer.Option("--model", help="Model the dispatch; nothing is measured.")] = False,
+    device: Annotated[int, typer.Option("--device", help="Number of the GPU that measures.", min=0)] = 0,
+    repeats: Annotated[int, typer.Option("--repeats", help="Launches that are measured.", min=1, max=100_000)] = 30,
+    warmup: Annotated[int, typer.Option("--warmup", help="Launches before those.", min=0, max=100_000)] = 5,
     kernel: KernelName = None,
     chip: Annotated[
         str | None, typer.Option("--chip", help="mi300x, mi308x, mi355x or mi250x; by default the target's.")
@@ -51,27 +54,44 @@ def bench(
     output: OutputFormat = Format.full,
     traceback: Trace = False,
 ) -> None:
-    """Cycles of a dispatch, what its waves wait for, and how much of the chip it uses; two objects are compared.
+    """Time of a dispatch on a GPU, or modelled: cycles, what its waves wait for, use of the chip. Two are compared.
 
     Example: asmevo bench --model softmax.co --launch softmax.toml --timeline softmax.json
+
+    Example: asmevo bench old.co new.co --launch softmax.toml --repeats 50
     """
 
     def body() -> int:
+        if launch is None:
+            fail("E0208", "bench needs a launch", help="give --launch FILE")
+        paths = (input, *([other] if other is not None else []))
+        if not model:
+            from asmevo.cli.measuring import measured_bench
+
+            if timeline is not None or chip is not None or memory is not None:
+                fail("E0208", "--timeline, --chip and --memory are the model's", help="give --model")
+            return measured_bench(
+                paths,
+                launch,
+                kernel=kernel,
+                case=case,
+                repeats=repeats,
+                warmup=warmup,
+                device=device,
+                max_slowdown=max_slowdown,
+                output=output,
+            )
         from asmevo.atomic import write_atomically
         from asmevo.backend.timing.whole import dispatch_timing
         from asmevo.ir.isa.chips import chip as chip_of
         from asmevo.report.bench import chrome_trace, timeline_lines
         from asmevo.verify.launches import load_launches
 
-        if not model:
-            fail("E0208", "this version cannot measure on a device", help="give --model for modelled cycles")
-        if launch is None:
-            fail("E0208", "bench needs a launch", help="give --launch FILE")
         check_output(timeline, may_be_stdout=False)
         skip, events = _window(window) if timeline is not None else (0, 0)
         figures = chip_of(chip) if chip is not None else None
         found: list[Benched] = []
-        for path in (input, *([other] if other is not None else [])):
+        for path in paths:
             _, ir = load_kernel(path, kernel)
             dispatches = [d for d in load_launches(launch, ir) if case is None or d.name == case]
             if not dispatches:

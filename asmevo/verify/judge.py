@@ -6,7 +6,7 @@ Cheapest first, and the first refusal ends it. Each judge stands alone; this mod
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from asmevo.backend.launch import Dispatch
@@ -34,6 +34,7 @@ class Level(enum.Enum):
     STATIC = "static"
     SMT = "smt"
     EMULATE = "emulate"
+    DEVICE = "device"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Judge:
 
     `timeout_s` is the z3 budget of one window; `seeds` are the wave orders of strict emulation; `dispatches` the launches.
     `rule` is how their results are compared, see `differential.compare`. `cache` has proofs of earlier runs, `jobs` is how many
-    processes prove windows.
+    processes prove windows. `device` runs both kernels on a GPU, for the level of that name.
     """
 
     level: Level
@@ -52,6 +53,7 @@ class Judge:
     rule: str = "exact"
     cache: ProofCache | None = None
     jobs: int = 1
+    device: Callable[[Kernel, Kernel], Verdict] | None = None
 
     def __call__(self, before: Kernel, after: Kernel) -> Verdict:
         """The verdict on `after` as a replacement of `before`. Proved needs proof of both values and timing obligations."""
@@ -77,6 +79,12 @@ class Judge:
         basis = (*basis, *test.basis)
         if not test.outcome.is_success:
             return Verdict(test.outcome, basis, test.counterexample, test.reason)
+        if self.level is Level.DEVICE:
+            assert self.device is not None, "the device level needs a device"
+            ran = self.device(before, after)
+            basis = (*basis, *ran.basis)
+            if not ran.outcome.is_success:
+                return Verdict(ran.outcome, basis, ran.counterexample, ran.reason)
         if proof.outcome.is_success:
             return Verdict(proved, basis)
         if _barriers(before) != _barriers(after):

@@ -81,7 +81,8 @@ def test_a_text_timeline_has_a_line_an_issue(tmp_path):
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        ((SOFTMAX, *COMMON), "E0208"),
+        ((SOFTMAX,), "E0208"),
+        ((SOFTMAX, *COMMON, "--chip", "mi300x"), "E0208"),
         (("--model", SOFTMAX), "E0208"),
         (("--model", SOFTMAX, "--launch", LAUNCH, "--case", "none"), "E0208"),
         (("--model", SOFTMAX, *COMMON, "--chip", "mi100"), "E0236"),
