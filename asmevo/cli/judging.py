@@ -53,6 +53,10 @@ def verify(
         typer.Option("--check-certificates", help="Only check the certificates in a folder, with z3 and cvc5 if installed."),
     ] = None,
     device: Annotated[int, typer.Option("--device", help="Number of the GPU for level device.", min=0)] = 0,
+    manifest: Annotated[
+        Path | None,
+        typer.Option("--manifest", help="Check the deployment in a folder; with --level smt the proofs are made again."),
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option("--jobs", help="Processes that prove windows; by default one a core.", min=1)
     ] = None,
@@ -67,6 +71,8 @@ def verify(
     Example: asmevo verify k0.co new.co --launch launch.toml
 
     Example: asmevo verify k0.co new.co --certificates proof/; asmevo verify --check-certificates proof/
+
+    Example: asmevo verify --manifest ~/aiter/hsa --level smt
     """
 
     def body() -> int:
@@ -74,6 +80,12 @@ def verify(
             if old is not None:
                 fail("E0208", "--check-certificates takes no objects", help="give the folder only")
             return _check_certificates(check, timeout_s, output)
+        if manifest is not None:
+            if old is not None or launch is not None:
+                fail("E0208", "--manifest takes no objects and no launch", help="give the folder only")
+            from asmevo.cli.deploying import verify_deployment
+
+            return verify_deployment(manifest, level, timeout_s, output)
         if old is None or new is None:
             fail("E0208", "two objects are needed: the original and what is to replace it", help="asmevo verify OLD NEW")
 
@@ -83,8 +95,8 @@ def verify(
         from asmevo.verify.equivalence.proof_cache import ProofCache, default_folder
         from asmevo.verify.judge import Judge, Level, without_removed_barriers
         from asmevo.verify.launches import load_launches
-        from asmevo.verify.object_diff import kernels_only_differ
-        from asmevo.verify.verdict import Basis, Outcome, Verdict
+        from asmevo.verify.objects import judge_objects
+        from asmevo.verify.verdict import Outcome
 
         wanted = level or ("emulate" if launch else "smt")
         if wanted not in {item.value for item in Level}:
@@ -96,26 +108,22 @@ def verify(
         old_object, before = load_kernel(old, kernel)
         new_object, after = load_kernel(new, kernel)
         dispatches = load_launches(launch, before) if launch else []
-        if old_object.data == new_object.data:
-            verdict = Verdict(Outcome.IDENTICAL, (Basis("bytes", Outcome.IDENTICAL, "the files are byte-identical"),))
-        else:
-            kernels_only_differ(old_object, before, new_object, after)
+        cache = ProofCache(default_folder()) if proof_cache else None
+        workers = jobs or len(os.sched_getaffinity(0))
+        judge = Judge(
+            Level(wanted),
+            dispatches,
+            timeout_s,
+            tuple(range(seeds)),
+            compare,
+            cache=cache,
+            jobs=workers,
+            device=_on_device(old_object.data, new_object.data, dispatches, DeviceTest(device, rule=compare)),
+        )
+        verdict = judge_objects(old_object, before, new_object, after, judge)
+        if certificates is not None and verdict.outcome.is_success and verdict.outcome is not Outcome.IDENTICAL:
             after = aligned(before, after)
-            cache = ProofCache(default_folder()) if proof_cache else None
-            workers = jobs or len(os.sched_getaffinity(0))
-            judge = Judge(
-                Level(wanted),
-                dispatches,
-                timeout_s,
-                tuple(range(seeds)),
-                compare,
-                cache=cache,
-                jobs=workers,
-                device=_on_device(old_object.data, new_object.data, dispatches, DeviceTest(device, rule=compare)),
-            )
-            verdict = judge(before, after)
-            if certificates is not None and verdict.outcome.is_success:
-                _write_certificates(without_removed_barriers(before, after)[0], after, certificates, timeout_s)
+            _write_certificates(without_removed_barriers(before, after)[0], after, certificates, timeout_s)
         show_verdict(verdict, output)
         return verdict_exit(verdict)
 

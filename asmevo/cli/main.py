@@ -12,6 +12,7 @@ from asmevo.cli import (
     about,
     analyze,
     containers,
+    deploying,
     emulate,
     inspect,
     judging,
@@ -47,7 +48,21 @@ def options(
     """Makes compiled AMD GPU kernels faster and shows that they still do the same."""
 
 
-for group in (inspect, containers, analyze, roundtrip, optimising, lineage, judging, emulate, timing, launching, about, text):
+for group in (
+    inspect,
+    containers,
+    analyze,
+    roundtrip,
+    optimising,
+    lineage,
+    judging,
+    deploying,
+    emulate,
+    timing,
+    launching,
+    about,
+    text,
+):
     group.register(app)
 
 

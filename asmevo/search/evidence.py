@@ -6,16 +6,18 @@ import hashlib
 from typing import Any
 
 from asmevo import __version__
+from asmevo.backend.writer import rebuild
 from asmevo.frontend.codeobject import CodeObject
 from asmevo.ir.printer import print_instruction
 from asmevo.search.records import Attempt, Optimisation, Step
 
 
 def evidence(result: Optimisation, k0: CodeObject, seed: int) -> dict[str, Any]:
-    """Plain data for JSON; K0 is named by its SHA-256, edits by block with the text before and after."""
+    """Plain data for JSON; K0 and the new object are named by SHA-256, edits by block with the text before and after."""
     return {
         "asmevo": __version__,
         "k0_sha256": hashlib.sha256(k0.data).hexdigest(),
+        "object_sha256": hashlib.sha256(rebuild(k0, result.kernel)).hexdigest(),
         "kernel": result.original.name,
         "target": k0.target,
         "seed": seed,

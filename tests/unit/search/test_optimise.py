@@ -1,5 +1,8 @@
+from hashlib import sha256
+
 import pytest
 
+from asmevo.backend.writer import rebuild
 from asmevo.diagnostics import DiagnosticError
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
@@ -98,6 +101,7 @@ def test_evidence_names_k0_and_every_attempt(softmax):
     result = run(softmax, lambda before, after: YES)
     record = evidence(result, code_object, seed=0)
     assert len(record["k0_sha256"]) == 64
+    assert record["object_sha256"] == sha256(rebuild(code_object, result.kernel)).hexdigest()
     assert record["cycles"]["kind"] == "modelled"
     assert len(record["attempts"]) == len(result.attempts)
     assert [s["verdict"] for s in record["steps"]] == ["proved"] * len(result.steps)
