@@ -67,10 +67,17 @@ def _instruction(entry: object, known: dict[int, Instruction]) -> Instruction:
             except DiagnosticError as error:
                 fail("E0803", f"the edit has an instruction that is not understood: {error.diagnostics[0].message}")
             before = known.get(uid)
-            # What moved with it when it was edited: where it stood, so that its line is still named in findings.
-            return replace(made, uid=uid, offset=before.offset, span=before.span) if before else replace(made, uid=uid)
+            return edited_as(before, made) if before else replace(made, uid=uid)
         case _:
             fail("E0803", f"the edit refers to an instruction {str(entry)[:80]!r} that the kernel does not have")
+
+
+def edited_as(before: Instruction, made: Instruction) -> Instruction:
+    """Return `before` as it is once edited to say what `made` does.
+
+    Where it stood goes with it, so that its line is still named in findings.
+    """
+    return replace(made, uid=before.uid, offset=before.offset, span=before.span)
 
 
 def edited_text(edit: Mapping[str, Any]) -> Iterator[str]:

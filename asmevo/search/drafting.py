@@ -1,0 +1,170 @@
+"""A proposal made into a candidate, or refused: the gates FORM and LEGALITY.
+
+Whatever a proposer hands over is written out as an edit of the parent (instructions by number or by text) and made again from
+that, so that what is judged, stored and replayed is the same, and no object of a plugin's making gets any further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from asmevo.diagnostics import DiagnosticError
+from asmevo.frontend.line import parse_line
+from asmevo.ir.instruction import Instruction
+from asmevo.ir.kernel import Kernel
+from asmevo.ir.printer import print_instruction
+from asmevo.ir.rewriter import Rewriter
+from asmevo.ir.verifier import verify_kernel
+from asmevo.search.digests import kernel_digest
+from asmevo.search.lineage import edits
+from asmevo.search.proposal import FREE, Cost, Proposal, WindowText
+from asmevo.search.records import Gate, Status
+
+TEXT_LIMIT = 1 << 20
+"""Bytes of a window's text; the longest block of a production kernel is a tenth of it."""
+GROWTH = 256
+"""Instructions that a window may have more than it had, beyond twice as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A proposal that came through, as an edit of its parent; with `status` one that did not, with `gate` and `reason`.
+
+    `digest` is that of the candidate's text (of the proposal's, when it made no candidate).
+    """
+
+    proposer: str
+    description: str
+    where: str
+    digest: str
+    edit: Mapping[str, Any] | None = None
+    status: Status | None = None
+    gate: Gate = Gate.LEGALITY
+    reason: str = ""
+    cost: Cost = FREE
+    prompt: str | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class _Refused(Exception):
+    def __init__(self, status: Status, gate: Gate, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.gate, self.reason = status, gate, reason
+
+
+def drafted(proposal: Proposal, parent: Kernel, original: Kernel) -> tuple[Draft, Kernel | None]:
+    """What a proposal comes to, and the candidate when there is one. Never raises for what a proposer made."""
+    change = proposal.change
+    try:
+        made = _of_text(change, parent) if isinstance(change, WindowText) else change
+        edit, candidate = _remade(parent, made)
+        _check_structure(candidate, original)
+    except _Refused as refused:
+        draft = _draft(proposal, _digest_of_refused(parent, change), None, refused.status, refused.gate, refused.reason)
+        return draft, None
+    return _draft(proposal, kernel_digest(candidate), edit, None, Gate.LEGALITY, ""), candidate
+
+
+def _draft(
+    proposal: Proposal, digest: str, edit: Mapping[str, Any] | None, status: Status | None, gate: Gate, reason: str
+) -> Draft:
+    return Draft(
+        proposal.proposer, proposal.description[:2000], proposal.where[:200], digest, edit, status, gate, reason[:2000],
+        proposal.cost, proposal.prompt, proposal.notes,
+    )  # fmt: skip
+
+
+def _digest_of_refused(parent: Kernel, change: Kernel | WindowText) -> str:
+    text = f"{change.label}\n{change.start}\n{change.stop}\n{change.text}" if isinstance(change, WindowText) else "kernel"
+    return sha256(f"{kernel_digest(parent)}\n{text}".encode("utf-8", "replace")).hexdigest()
+
+
+def _of_text(change: WindowText, parent: Kernel) -> Kernel:
+    """The kernel that a window's text makes."""
+    block = next((b for b in parent.blocks if b.label == change.label), None)
+    if block is None:
+        raise _Refused(Status.ILLEGAL, Gate.FORM, f"the kernel has no block '{change.label[:80]}'")
+    if not 0 <= change.start <= change.stop <= len(block.instructions):
+        raise _Refused(Status.ILLEGAL, Gate.FORM, f"block {block.label} has no window [{change.start}:{change.stop}]")
+    if len(change.text) > TEXT_LIMIT:
+        raise _Refused(Status.MALFORMED, Gate.FORM, f"{len(change.text)} characters of text; at most {TEXT_LIMIT} are read")
+    window = block.instructions[change.start : change.stop]
+    members = _parsed(change.text, window)
+    rewriter = Rewriter(parent)
+    try:
+        rewriter.replace_block_instructions(
+            block.label, (*block.instructions[: change.start], *members, *block.instructions[change.stop :])
+        )
+    except DiagnosticError as error:
+        raise _Refused(Status.ILLEGAL, Gate.LEGALITY, error.diagnostics[0].message) from error
+    return rewriter.kernel
+
+
+def _parsed(text: str, window: Sequence[Instruction]) -> list[Instruction]:
+    left = {instruction.uid: instruction for instruction in window}
+    same: dict[str, list[int]] = {}
+    for instruction in reversed(window):
+        same.setdefault(print_instruction(instruction), []).append(instruction.uid)
+    members: list[Instruction] = []
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.split("//")[0].split(";")[0].strip()
+        if not line:
+            continue
+        if len(members) >= 2 * len(window) + GROWTH:
+            raise _Refused(Status.MALFORMED, Gate.FORM, f"more than {len(members)} instructions for {len(window)}")
+        named, line = _named(line, number)
+        try:
+            made = parse_line(line)
+        except DiagnosticError as error:
+            message = error.diagnostics[0].message
+            raise _Refused(Status.MALFORMED, Gate.FORM, f"line {number} is not understood: {message}") from error
+        members.append(_known(made, named, left, same, number))
+    return members
+
+
+def _named(line: str, number: int) -> tuple[int | None, str]:
+    if not line.startswith("#"):
+        return None, line
+    word, _, rest = line[1:].partition(" ")
+    if not (word.isascii() and word.isdigit() and len(word) < 10):
+        raise _Refused(Status.MALFORMED, Gate.FORM, f"line {number} names no instruction: #{word[:20]}")
+    return int(word), rest.strip()
+
+
+def _known(
+    made: Instruction, named: int | None, left: dict[int, Instruction], same: dict[str, list[int]], number: int
+) -> Instruction:
+    """The window's instruction that a line stands for, edited where it says something else; a new one otherwise."""
+    text = print_instruction(made)
+    uid = named
+    if uid is None:
+        uids = same.get(text, [])
+        while uids and uids[-1] not in left:
+            uids.pop()
+        uid = uids[-1] if uids else None
+    if uid is None:
+        return made
+    if uid not in left:
+        raise _Refused(Status.MALFORMED, Gate.FORM, f"line {number}: #{uid} is no instruction of the window, or stands twice")
+    before = left.pop(uid)
+    if print_instruction(before) == text:
+        return before
+    return edits.edited_as(before, made)
+
+
+def _remade(parent: Kernel, made: Kernel) -> tuple[Mapping[str, Any], Kernel]:
+    try:
+        edit = edits.encoded(parent, made)
+        return edit, edits.applied(parent, edit)
+    except DiagnosticError as error:
+        raise _Refused(Status.ILLEGAL, Gate.LEGALITY, error.diagnostics[0].message) from error
+
+
+def _check_structure(candidate: Kernel, original: Kernel) -> None:
+    findings = verify_kernel(candidate, original)
+    if findings:
+        first = findings[0]
+        raise _Refused(Status.ILLEGAL, Gate.LEGALITY, f"{first.code}: {first.block}: {first.message}")
