@@ -1,4 +1,4 @@
-"""A proposal made into a candidate, or refused: the gates FORM and LEGALITY.
+"""A proposal made into a measured candidate, or refused: the gates FORM to REBUILD.
 
 Whatever a proposer hands over is written out as an edit of the parent (instructions by number or by text) and made again from
 that, so that what is judged, stored and replayed is the same, and no object of a plugin's making gets any further.
@@ -6,8 +6,9 @@ that, so that what is judged, stored and replayed is the same, and no object of 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -19,14 +20,20 @@ from asmevo.ir.printer import print_instruction
 from asmevo.ir.rewriter import Rewriter
 from asmevo.ir.verifier import verify_kernel
 from asmevo.search.digests import kernel_digest
+from asmevo.search.evaluation import Evaluator, Measured, Refusal
 from asmevo.search.lineage import edits
-from asmevo.search.proposal import FREE, Cost, Proposal, WindowText
+from asmevo.search.proposal import Proposal, WindowText
 from asmevo.search.records import Gate, Status
 
 TEXT_LIMIT = 1 << 20
 """Bytes of a window's text; the longest block of a production kernel is a tenth of it."""
 GROWTH = 256
 """Instructions that a window may have more than it had, beyond twice as many."""
+TOLD_LIMIT = 2000
+"""Characters kept of a description or a reason."""
+NOTES_LIMIT = 1 << 16
+"""Characters of JSON kept of a proposal's notes."""
+_NOTHING = WindowText("", 0, 0, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,45 +43,49 @@ class Draft:
     `digest` is that of the candidate's text (of the proposal's, when it made no candidate).
     """
 
-    proposer: str
-    description: str
-    where: str
+    proposal: Proposal
+    """Without its change, which `edit` says."""
     digest: str
     edit: Mapping[str, Any] | None = None
+    measured: Measured | None = None
     status: Status | None = None
-    gate: Gate = Gate.LEGALITY
+    gate: Gate = Gate.REBUILD
     reason: str = ""
-    cost: Cost = FREE
-    prompt: str | None = None
-    notes: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-class _Refused(Exception):
-    def __init__(self, status: Status, gate: Gate, reason: str) -> None:
-        super().__init__(reason)
-        self.status, self.gate, self.reason = status, gate, reason
-
-
-def drafted(proposal: Proposal, parent: Kernel, original: Kernel) -> tuple[Draft, Kernel | None]:
-    """What a proposal comes to, and the candidate when there is one. Never raises for what a proposer made."""
+def drafted(proposal: Proposal, parent: Kernel, evaluator: Evaluator, bar: float) -> Draft:
+    """What a proposal comes to. Never raises for what a proposer made. Above `bar` cycles the object is not made."""
     change = proposal.change
+    kept = replace(
+        proposal,
+        change=_NOTHING,
+        description=proposal.description[:TOLD_LIMIT],
+        where=proposal.where[:200],
+        notes=_bounded(proposal),
+    )
     try:
         made = _of_text(change, parent) if isinstance(change, WindowText) else change
         edit, candidate = _remade(parent, made)
-        _check_structure(candidate, original)
-    except _Refused as refused:
-        draft = _draft(proposal, _digest_of_refused(parent, change), None, refused.status, refused.gate, refused.reason)
-        return draft, None
-    return _draft(proposal, kernel_digest(candidate), edit, None, Gate.LEGALITY, ""), candidate
+        _check_structure(candidate, evaluator.original)
+    except Refusal as refused:
+        return Draft(
+            kept, _digest_of_refused(parent, change), None, None, refused.status, refused.gate, refused.reason[:TOLD_LIMIT]
+        )
+    digest = kernel_digest(candidate)
+    if digest == kernel_digest(parent):
+        return Draft(kept, digest, edit, None, Status.NO_CHANGE, Gate.NOVELTY)
+    try:
+        return Draft(kept, digest, edit, evaluator.measured(candidate, bar))
+    except Refusal as refused:
+        return Draft(kept, digest, edit, None, refused.status, refused.gate, refused.reason[:TOLD_LIMIT])
 
 
-def _draft(
-    proposal: Proposal, digest: str, edit: Mapping[str, Any] | None, status: Status | None, gate: Gate, reason: str
-) -> Draft:
-    return Draft(
-        proposal.proposer, proposal.description[:2000], proposal.where[:200], digest, edit, status, gate, reason[:2000],
-        proposal.cost, proposal.prompt, proposal.notes,
-    )  # fmt: skip
+def _bounded(proposal: Proposal) -> Mapping[str, Any]:
+    """The notes, when they are plain data of a size that may be kept."""
+    try:
+        return proposal.notes if len(json.dumps(dict(proposal.notes))) <= NOTES_LIMIT else {"left out": "too long"}
+    except (TypeError, ValueError, RecursionError):
+        return {"left out": "no plain data"}
 
 
 def _digest_of_refused(parent: Kernel, change: Kernel | WindowText) -> str:
@@ -86,11 +97,11 @@ def _of_text(change: WindowText, parent: Kernel) -> Kernel:
     """The kernel that a window's text makes."""
     block = next((b for b in parent.blocks if b.label == change.label), None)
     if block is None:
-        raise _Refused(Status.ILLEGAL, Gate.FORM, f"the kernel has no block '{change.label[:80]}'")
+        raise Refusal(Status.ILLEGAL, Gate.FORM, f"the kernel has no block '{change.label[:80]}'")
     if not 0 <= change.start <= change.stop <= len(block.instructions):
-        raise _Refused(Status.ILLEGAL, Gate.FORM, f"block {block.label} has no window [{change.start}:{change.stop}]")
+        raise Refusal(Status.ILLEGAL, Gate.FORM, f"block {block.label} has no window [{change.start}:{change.stop}]")
     if len(change.text) > TEXT_LIMIT:
-        raise _Refused(Status.MALFORMED, Gate.FORM, f"{len(change.text)} characters of text; at most {TEXT_LIMIT} are read")
+        raise Refusal(Status.MALFORMED, Gate.FORM, f"{len(change.text)} characters of text; at most {TEXT_LIMIT} are read")
     window = block.instructions[change.start : change.stop]
     members = _parsed(change.text, window)
     rewriter = Rewriter(parent)
@@ -99,7 +110,7 @@ def _of_text(change: WindowText, parent: Kernel) -> Kernel:
             block.label, (*block.instructions[: change.start], *members, *block.instructions[change.stop :])
         )
     except DiagnosticError as error:
-        raise _Refused(Status.ILLEGAL, Gate.LEGALITY, error.diagnostics[0].message) from error
+        raise Refusal(Status.ILLEGAL, Gate.LEGALITY, error.diagnostics[0].message) from error
     return rewriter.kernel
 
 
@@ -114,13 +125,13 @@ def _parsed(text: str, window: Sequence[Instruction]) -> list[Instruction]:
         if not line:
             continue
         if len(members) >= 2 * len(window) + GROWTH:
-            raise _Refused(Status.MALFORMED, Gate.FORM, f"more than {len(members)} instructions for {len(window)}")
+            raise Refusal(Status.MALFORMED, Gate.FORM, f"more than {len(members)} instructions for {len(window)}")
         named, line = _named(line, number)
         try:
             made = parse_line(line)
         except DiagnosticError as error:
             message = error.diagnostics[0].message
-            raise _Refused(Status.MALFORMED, Gate.FORM, f"line {number} is not understood: {message}") from error
+            raise Refusal(Status.MALFORMED, Gate.FORM, f"line {number} is not understood: {message}") from error
         members.append(_known(made, named, left, same, number))
     return members
 
@@ -130,7 +141,7 @@ def _named(line: str, number: int) -> tuple[int | None, str]:
         return None, line
     word, _, rest = line[1:].partition(" ")
     if not (word.isascii() and word.isdigit() and len(word) < 10):
-        raise _Refused(Status.MALFORMED, Gate.FORM, f"line {number} names no instruction: #{word[:20]}")
+        raise Refusal(Status.MALFORMED, Gate.FORM, f"line {number} names no instruction: #{word[:20]}")
     return int(word), rest.strip()
 
 
@@ -148,7 +159,7 @@ def _known(
     if uid is None:
         return made
     if uid not in left:
-        raise _Refused(Status.MALFORMED, Gate.FORM, f"line {number}: #{uid} is no instruction of the window, or stands twice")
+        raise Refusal(Status.MALFORMED, Gate.FORM, f"line {number}: #{uid} is no instruction of the window, or stands twice")
     before = left.pop(uid)
     if print_instruction(before) == text:
         return before
@@ -160,11 +171,11 @@ def _remade(parent: Kernel, made: Kernel) -> tuple[Mapping[str, Any], Kernel]:
         edit = edits.encoded(parent, made)
         return edit, edits.applied(parent, edit)
     except DiagnosticError as error:
-        raise _Refused(Status.ILLEGAL, Gate.LEGALITY, error.diagnostics[0].message) from error
+        raise Refusal(Status.ILLEGAL, Gate.LEGALITY, error.diagnostics[0].message) from error
 
 
 def _check_structure(candidate: Kernel, original: Kernel) -> None:
     findings = verify_kernel(candidate, original)
     if findings:
         first = findings[0]
-        raise _Refused(Status.ILLEGAL, Gate.LEGALITY, f"{first.code}: {first.block}: {first.message}")
+        raise Refusal(Status.ILLEGAL, Gate.LEGALITY, f"{first.code}: {first.block}: {first.message}")

@@ -21,7 +21,10 @@ class Loss(enum.Enum):
     DIED = "died"
     """The worker died over it, and so did a second one."""
     TIMEOUT = "timeout"
+    """It took longer than a task may."""
     MEMORY = "memory"
+    STOPPED = "stopped"
+    """The deadline of the whole batch came first; it says nothing about the task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +56,11 @@ class Executor(Protocol[TaskT, ResultT]):
         """How many tasks run at a time."""
         ...
 
-    def run(self, tasks: Sequence[TaskT], /) -> Iterator[Done[ResultT]]:
-        """What became of each task, in their order, as soon as it and those before it are done."""
+    def run(self, tasks: Sequence[TaskT], /, *, deadline: float | None = None) -> Iterator[Done[ResultT]]:
+        """What became of each task, in their order, as soon as it and those before it are done.
+
+        What is not done at the `deadline` (of `time.monotonic`) is stopped. An exception of the workshop is raised here.
+        """
         ...
 
     def close(self) -> None:

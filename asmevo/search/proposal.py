@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from asmevo.ir.kernel import Kernel
 from asmevo.search.profile import Profile
+from asmevo.search.rules import Rule
 
 if TYPE_CHECKING:
     from asmevo.search.records import Attempt
@@ -58,8 +59,8 @@ class WindowText:
 class Proposal:
     """A candidate: the whole changed kernel, or the text of one window, and what was done to the parent to get it.
 
-    `where` names the place that was edited; `prompt` is the digest of what a model was asked (an artifact of the lineage), if
-    one was; `notes` is plain data that is kept with the attempt. Never put a key or a secret into it.
+    `where` names the place that was edited; `prompt` is the digest of what a model was asked, if one
+    was; `notes` is plain data that is kept with the attempt. Never put a key or a secret into it.
     """
 
     proposer: str
@@ -104,6 +105,9 @@ class Remaining:
     money: float | None = None
 
 
+NO_LIMIT = Remaining()
+
+
 @dataclass(frozen=True, slots=True)
 class Situation:
     """All a proposer may look at. Plain data: it goes to other processes, and equal situations get equal proposals.
@@ -112,7 +116,8 @@ class Situation:
     executions with the estimate of the parent. `windows` are where to look, the chosen one first. `history` are earlier
     attempts at the chosen window, the latest last; `effort` counts how often this proposer was asked about this window
     without success (0 at first), so that it looks longer or elsewhere. `seed` is for every random choice. `limit` is how many
-    proposals will be taken at most.
+    proposals will be taken at most. `elites` are other verified kernels, whose edits may be taken over; `rules` are rewrites
+    learned from edits that were accepted before.
     """
 
     original: Kernel
@@ -124,7 +129,9 @@ class Situation:
     effort: int = 0
     limit: int = 8
     history: tuple[Attempt, ...] = ()
-    remaining: Remaining = Remaining()
+    elites: tuple[Kernel, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    remaining: Remaining = NO_LIMIT
 
     @property
     def window(self) -> HotWindow | None:

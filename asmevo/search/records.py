@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from asmevo.ir.kernel import Kernel
 from asmevo.search.profile import Profile
@@ -41,6 +41,8 @@ class Status(enum.Enum):
     OUT_OF_MEMORY = "out-of-memory"
     QUARANTINED = "quarantined"
     """Two workers died over it; it is not tried again."""
+    FAILED = "failed"
+    """The judgement itself failed: a fault of AsmEvo's, told with the attempt. Never accepted."""
     PROPOSER_FAILED = "proposer-failed"
     """No candidate: the proposer itself could not go on."""
 
@@ -52,20 +54,18 @@ class Gate(enum.Enum):
     """Text is parsed, its size bounded."""
     LEGALITY = "legality"
     """Structure, frozen code, operands and registers."""
+    MODEL = "model"
+    """Modelled cycles: what cannot earn a place anyway is not proved."""
+    REBUILD = "rebuild"
+    """The object is made, and the loader's rules checked."""
     NOVELTY = "novelty"
     """Not the parent, and not seen before."""
-    MODEL = "model"
-    """Modelled cycles: what cannot be accepted anyway is not proved."""
     STATIC = "static"
     """Waits, wait states, registers, definedness, LDS, resources, on every path."""
     SOLVER = "solver"
     """The edited windows, by z3."""
-    REBUILD = "rebuild"
-    """The object is made, and the loader's rules checked."""
     EMULATION = "emulation"
     """Every launch and seed, strictly, bytes compared."""
-    DEVICE = "device"
-    """Differential test and interleaved timing where there is a device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,79 +103,66 @@ class Attempt:
 class Step:
     """One accepted edit: the attempt, the verdict against K0 that let it in, and the kernel it made.
 
-    `parent` is the number of the step it was made from, None for K0.
+    `parent` is the number of the step it was made from, None for K0; `cell` its kind in the archive.
     """
 
     attempt: Attempt
     verdict: Verdict
     kernel: Kernel
     parent: int | None = None
+    cell: tuple[int, ...] = ()
+
+    @property
+    def cycles(self) -> float:
+        """Modelled cycles of its kernel."""
+        assert self.attempt.cycles is not None, "what is accepted was modelled"
+        return self.attempt.cycles
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where the climb stands, so that it can go on from there.
-
-    Its round from 1 on, rounds without an accepted candidate, steps when the round began, and the places searched in it.
-    """
-
-    round: int = 1
-    fruitless: int = 0
-    steps: int = 0
-    tried: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Resumed:
-    """What a search that was cut off had done, and where it stood; as it is by default nothing was done."""
-
-    attempts: tuple[Attempt, ...] = ()
-    steps: tuple[Step, ...] = ()
-    place: Place | None = None
-
-
-class Recorder(Protocol):
-    """Is told what a search does as it does it, so that nothing is lost when it is cut off.
-
-    `place` is where the climb stands once the attempt is counted; None while pipelines are tried.
-    """
-
-    def attempted(self, attempt: Attempt, place: Place | None) -> None:
-        """An attempt ended without being accepted."""
-        ...
-
-    def accepted(self, step: Step, parent: Kernel, place: Place | None) -> None:
-        """A candidate made from `parent` was accepted."""
-        ...
+def line_to(steps: Sequence[Step], number: int | None) -> tuple[Step, ...]:
+    """The steps from K0's child down to the one of that number."""
+    line: list[Step] = []
+    while number is not None:
+        line.append(steps[number])
+        number = steps[number].parent
+    return tuple(reversed(line))
 
 
 @dataclass(frozen=True, slots=True)
 class Optimisation:
-    """The outcome of `optimise`. Cycles are modelled cycles over all launches, never measured time."""
+    """The outcome of `optimise`. Cycles are modelled cycles over all launches, never measured time.
+
+    `accepted` are all verified candidates that earned a place, whether they led anywhere or not.
+    """
 
     original: Kernel
     profile: Profile
-    steps: tuple[Step, ...]
+    accepted: tuple[Step, ...]
     attempts: tuple[Attempt, ...]
     before_cycles: float
-    after_cycles: float
     seconds: float
     interrupted: bool = False
 
     @property
-    def best(self) -> Step | None:
-        """The accepted step with the fewest modelled cycles, the first of equals; None when nothing was accepted."""
-        return min(self.steps, key=lambda step: (step.attempt.cycles or 0.0, step.attempt.number), default=None)
+    def steps(self) -> tuple[Step, ...]:
+        """The accepted edits from K0 to the best kernel; empty when none is faster than K0."""
+        faster = [n for n, step in enumerate(self.accepted) if step.cycles < self.before_cycles]
+        return line_to(self.accepted, min(faster, key=lambda n: (self.accepted[n].cycles, n), default=None))
 
     @property
     def kernel(self) -> Kernel:
-        """The best verified kernel; the original when nothing was accepted."""
-        return self.original if self.best is None else self.best.kernel
+        """The best verified kernel; the original when nothing faster was accepted."""
+        return self.steps[-1].kernel if self.steps else self.original
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict on the best kernel; None when nothing was accepted."""
-        return None if self.best is None else self.best.verdict
+        """The verdict on the best kernel; None when nothing faster was accepted."""
+        return self.steps[-1].verdict if self.steps else None
+
+    @property
+    def after_cycles(self) -> float:
+        """Modelled cycles of the best kernel."""
+        return self.steps[-1].cycles if self.steps else self.before_cycles
 
     @property
     def speedup(self) -> float:
