@@ -115,25 +115,35 @@ def _of_text(change: WindowText, parent: Kernel) -> Kernel:
 
 
 def _parsed(text: str, window: Sequence[Instruction]) -> list[Instruction]:
+    lines = _lines(text, 2 * len(window) + GROWTH)
     left = {instruction.uid: instruction for instruction in window}
+    named = {uid for _, uid, _ in lines if uid is not None}
     same: dict[str, list[int]] = {}
     for instruction in reversed(window):
-        same.setdefault(print_instruction(instruction), []).append(instruction.uid)
+        if instruction.uid not in named:
+            same.setdefault(print_instruction(instruction), []).append(instruction.uid)
     members: list[Instruction] = []
-    for number, raw in enumerate(text.splitlines(), 1):
-        line = raw.split("//")[0].split(";")[0].strip()
-        if not line:
-            continue
-        if len(members) >= 2 * len(window) + GROWTH:
-            raise Refusal(Status.MALFORMED, Gate.FORM, f"more than {len(members)} instructions for {len(window)}")
-        named, line = _named(line, number)
+    for number, uid, line in lines:
         try:
             made = parse_line(line)
         except DiagnosticError as error:
             message = error.diagnostics[0].message
             raise Refusal(Status.MALFORMED, Gate.FORM, f"line {number} is not understood: {message}") from error
-        members.append(_known(made, named, left, same, number))
+        members.append(_known(made, uid, left, same, number))
     return members
+
+
+def _lines(text: str, most: int) -> list[tuple[int, int | None, str]]:
+    """The lines that say something: number, the instruction that each names if any, and its text."""
+    lines: list[tuple[int, int | None, str]] = []
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.split("//")[0].split(";")[0].strip()
+        if not line:
+            continue
+        if len(lines) >= most:
+            raise Refusal(Status.MALFORMED, Gate.FORM, f"more than {most} instructions, far more than the window has")
+        lines.append((number, *_named(line, number)))
+    return lines
 
 
 def _named(line: str, number: int) -> tuple[int | None, str]:
@@ -150,12 +160,8 @@ def _known(
 ) -> Instruction:
     """The window's instruction that a line stands for, edited where it says something else; a new one otherwise."""
     text = print_instruction(made)
-    uid = named
-    if uid is None:
-        uids = same.get(text, [])
-        while uids and uids[-1] not in left:
-            uids.pop()
-        uid = uids[-1] if uids else None
+    uids = same.get(text, [])
+    uid = named if named is not None else uids.pop() if uids else None
     if uid is None:
         return made
     if uid not in left:

@@ -7,6 +7,7 @@ the result is right is judged elsewhere, and often it is not.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -17,6 +18,8 @@ from asmevo.ir.isa import definitions, lookup
 from asmevo.ir.isa.model import Flag, IssueClass, OpcodeDef, Role
 from asmevo.ir.registers import RegisterFile, RegisterRange, units
 from asmevo.passes.fillers import is_filler
+
+_COMMUTATIVE = re.compile(r"[vs]_(pk_)?(add|mul|max|min|and|or|xor|fma|mad)_(?!co)")
 
 Members = tuple[Instruction, ...]
 Move = Callable[[Members, random.Random, str], Members | None]
@@ -54,7 +57,9 @@ def shift(members: Members, source: random.Random, target: str) -> Members | Non
     end = place
     while 0 <= end + step < len(members) and abs(end - place) < 64:
         passed = members[end + step]
-        if not may_move(passed) or not (is_filler(passed) or are_independent(moved, passed)):
+        # Behind a wait it finds as much done as before, in front of it perhaps not.
+        is_passable = step > 0 and not _touches_memory(moved) if is_filler(passed) else are_independent(moved, passed)
+        if not may_move(passed) or not is_passable:
             break
         end += step
     if end == place:
@@ -126,13 +131,13 @@ def swap_sources(members: Members, source: random.Random, target: str) -> Member
     del target
     place = source.randrange(len(members))
     chosen = members[place]
-    if chosen.definition is None or len(chosen.operands) < 3:
-        return None
-    reads = [n for n, spec in enumerate(chosen.definition.operands[: len(chosen.operands)]) if spec.role is Role.READ]
-    if len(reads) < 2 or chosen.operands[reads[0]] == chosen.operands[reads[1]]:
+    if len(chosen.operands) < 3 or not _COMMUTATIVE.match(chosen.mnemonic):
         return None
     operands = list(chosen.operands)
-    operands[reads[0]], operands[reads[1]] = operands[reads[1]], operands[reads[0]]
+    one, other = operands[1:3]
+    if one == other or not isinstance(one, Register) or not isinstance(other, Register) or one.range.file != other.range.file:
+        return None
+    operands[1:3] = other, one
     return (*members[:place], chosen.edited(operands=tuple(operands)), *members[place + 1 :])
 
 
@@ -168,9 +173,9 @@ def other_operand(members: Members, source: random.Random, target: str) -> Membe
     return (*members[:place], chosen.edited(operands=operands), *members[place + 1 :])
 
 
-KEEPING: tuple[Move, ...] = (shift, shift, shift, split_wait, delay_wait, swap_sources)
+KEEPING: tuple[Move, ...] = (shift, shift, shift, split_wait, swap_sources)
 """Moves that mostly keep what the window does."""
-DARING: tuple[Move, ...] = (relax_wait, delete, sibling, other_operand)
+DARING: tuple[Move, ...] = (relax_wait, delay_wait, delete, sibling, other_operand)
 """Moves that mostly do not."""
 
 

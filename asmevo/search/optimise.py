@@ -26,7 +26,7 @@ from asmevo.search.rules import Rule
 from asmevo.search.shop import Outfit, Result, Shop, Task
 from asmevo.search.state import Island, State
 
-__all__ = ["ISLANDS", "Budget", "in_processes", "optimise"]
+__all__ = ["ISLANDS", "Budget", "MakeExecutor", "in_processes", "on_ray", "optimise"]
 
 ISLANDS = 4
 """Populations, whatever the number of workers: the search must not depend on that."""
@@ -37,6 +37,14 @@ MakeExecutor = Callable[[Outfit], Executor[Task, Result]]
 def in_processes(workers: int) -> MakeExecutor:
     """For `optimise`: local processes. Everything the search is given must be picklable then."""
     return lambda outfit: ProcessExecutor(Shop, (outfit,), workers)
+
+
+def on_ray(address: str, workers: int) -> MakeExecutor:
+    """For `optimise`: a Ray cluster (extra `asmevo[ray]`); "local" starts one here. Raises E0523 when it cannot be used."""
+    from asmevo.search.executors.on_ray import RayExecutor, connect
+
+    connect(address, workers)
+    return lambda outfit: RayExecutor(Shop, (outfit,), workers)
 
 
 def optimise(

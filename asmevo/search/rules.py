@@ -9,6 +9,7 @@ A template is an instruction's text in which `{v0}` stands for some vector regis
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -70,8 +71,13 @@ def distinct(rules: Iterable[Rule]) -> tuple[Rule, ...]:
 
 def _of_block(before: Block, after: Block) -> Iterator[Rule]:
     old, new = (list(map(print_instruction, block.instructions)) for block in (before, after))
-    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal" or max(b - a, d - c) > LONGEST - 2:
+    changes = [code[1:] for code in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if code[0] != "equal"]
+    gone = Counter(text for a, b, _, _ in changes for text in old[a:b])
+    come = Counter(text for _, _, c, d in changes for text in new[c:d])
+    for a, b, c, d in changes:
+        # What went from one stretch to another teaches nothing about either.
+        went = (gone - Counter(old[a:b])) & Counter(new[c:d]) or (come - Counter(new[c:d])) & Counter(old[a:b])
+        if went or max(b - a, d - c) > LONGEST - 2:
             continue
         # What is only put in has to stand somewhere: its neighbours are part of the rule.
         low, high = (1 if min(a, c) > 0 else 0), (1 if b < len(old) and d < len(new) else 0)

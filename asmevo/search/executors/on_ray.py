@@ -25,7 +25,7 @@ R = TypeVar("R")
 _TRIES = 2
 
 
-def connect(address: str) -> None:
+def connect(address: str, workers: int) -> None:
     """Joins the cluster at `address` ("local": one on this machine, that ends with this process). E0523 when that fails."""
     try:
         import ray
@@ -34,7 +34,11 @@ def connect(address: str) -> None:
     if ray.is_initialized():
         return
     try:
-        ray.init(address=None if address == "local" else address, log_to_driver=False, include_dashboard=False)
+        if address == "local":
+            # Its own processors are what the workers are asked to be, whatever the machine has.
+            ray.init(num_cpus=workers, log_to_driver=False, include_dashboard=False)
+        else:
+            ray.init(address=address, log_to_driver=False)
     except Exception as error:
         # Whatever keeps a cluster from answering is the cluster's, and Ray has no common class for it.
         fail("E0523", f"the Ray cluster at {address!r} cannot be used: {error}", help="ray start --head")
