@@ -27,6 +27,7 @@ from asmevo.diagnostics import Span, fail, printable
 if TYPE_CHECKING:
     from asmevo.frontend.codeobject import CodeObject
     from asmevo.ir.kernel import Kernel
+    from asmevo.search.optimise import MakeExecutor
     from asmevo.search.records import Optimisation
 
 OptionalInput = Annotated[Path | None, typer.Argument(help="Code object; by default `input` of the settings file.")]
@@ -177,6 +178,17 @@ def optimize(
     seed: Annotated[int | None, typer.Option("--seed", help="Seed of every random choice.")] = None,
     lineage: Annotated[Path | None, typer.Option("--lineage", help="Folder that keeps every attempt and candidate.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the last run of the lineage like this one.")] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", help="Worker processes, by default one a core; never changes the result.", min=1),
+    ] = None,
+    ray: Annotated[str | None, typer.Option("--ray", help="Address of a Ray cluster to work on, or 'local'.")] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", help="Command of an outside agent that proposes over JSON lines.")
+    ] = None,
+    rules: Annotated[
+        Path | None, typer.Option("--rules", help="File of learned rewrites (JSON): read if there, and written at the end.")
+    ] = None,
     kernel: KernelName = None,
     output: OutputFormat = Format.full,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
@@ -198,7 +210,10 @@ def optimize(
         from asmevo.search.lineage import Lineage
         from asmevo.search.optimise import Budget, optimise
         from asmevo.search.profile import profile_kernel
+        from asmevo.search.proposers.agent import AgentProposer
+        from asmevo.search.proposers.registry import available_proposers
         from asmevo.search.recording import Asked, recorder_for
+        from asmevo.search.rule_files import read_rules, write_rules
         from asmevo.verify.judge import Judge, Level
         from asmevo.verify.launches import load_launches
 
@@ -217,13 +232,17 @@ def optimize(
         code_object, original = load_kernel(source, kernel, settings.target)
         dispatches = load_launches(launch_path, original)
         search = settings.search
+        known_rules = read_rules(rules) if rules is not None and rules.exists() else ()
+        proposers = (*available_proposers(), *([AgentProposer(agent)] if agent is not None else []))
         judge = Judge(Level.EMULATE, dispatches, settings.verify.timeout_s, tuple(range(settings.verify.seeds)))
         waves = settings.timing.waves_per_simd
         with contextlib.ExitStack() as open_now:
             recorder, before, profile = None, None, None
             if lineage is not None:
                 store = open_now.enter_context(Lineage.opened(lineage, create=True))
-                asked = Asked(launch_path.read_bytes(), search.seed, search.windows, waves)
+                judged = {"timeout_s": settings.verify.timeout_s, "seeds": settings.verify.seeds}
+                names = tuple(proposer.name for proposer in proposers)
+                asked = Asked(launch_path.read_bytes(), search.seed, search.windows, waves, judged, names)
                 profile = profile_kernel(original, dispatches, waves)
                 cycles = profile.estimate.total_cycles
                 recorder, before = recorder_for(store, code_object, original, cycles, asked, resume=resume)
@@ -237,7 +256,7 @@ def optimize(
                 original,
                 dispatches,
                 judge,
-                budget=Budget(search.budget_s, search.attempts),
+                budget=Budget(search.budget_s, search.attempts, _patience(search.budget_s)),
                 seed=search.seed,
                 windows=search.windows,
                 waves_per_simd=waves,
@@ -245,7 +264,13 @@ def optimize(
                 progress=tick,
                 recorder=recorder,
                 resume=before,
+                proposers=proposers,
+                executor=_executor(jobs, ray),
+                code_object=code_object,
+                rules=known_rules,
             )
+        if rules is not None:
+            write_rules(rules, known_rules, result)
         report = evidence(result, code_object, search.seed)
         if result.steps and output_file is not None and report_file is not None:
             write_atomically(output_file, rebuild(code_object, result.kernel))
@@ -260,6 +285,23 @@ def optimize(
         return Exit.DONE if result.steps else Exit.NO
 
     raise typer.Exit(guarded(body, show_traceback=traceback))
+
+
+def _patience(budget_s: float) -> int:
+    """Generations in vain after which the search ends: who gives it longer wants it to look longer."""
+    return max(16, round(budget_s / 8))
+
+
+def _executor(jobs: int | None, ray: str | None) -> MakeExecutor | None:
+    """Where the search works: on Ray, in processes, or for one job in this process."""
+    import os
+
+    from asmevo.search.optimise import in_processes, on_ray
+
+    workers = jobs or len(os.sched_getaffinity(0))
+    if ray is not None:
+        return on_ray(ray, workers)
+    return in_processes(workers) if workers > 1 else None
 
 
 def show_optimisation(result: Optimisation, output: Format) -> None:

@@ -50,6 +50,8 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
         "proposer": attempt.proposer,
         "description": attempt.description,
         "status": attempt.status.value,
+        "gate": attempt.gate.value,
+        "where": attempt.where,
         "modelled_cycles": attempt.cycles,
         "reason": attempt.reason,
     }

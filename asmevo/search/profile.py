@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from asmevo.backend.emulator import run
 from asmevo.backend.launch import Dispatch
@@ -23,6 +23,10 @@ class Profile:
     waves_per_simd: int
     full_occupancy: int
     estimate: Estimate
+
+    def of(self, estimated: Estimate) -> Profile:
+        """The profile with another kernel's estimate on the same executions."""
+        return replace(self, estimate=estimated, waves_per_simd=estimated.waves_per_simd)
 
     def hot_blocks(self, limit: int) -> list[str]:
         """Labels of the blocks with the most modelled cycles, most first."""

@@ -6,7 +6,7 @@ Owns the translation both ways. What a row is belongs to the lineage, what an at
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import Any
 
@@ -15,9 +15,17 @@ from asmevo.backend.writer import rebuild
 from asmevo.diagnostics import Span, fail
 from asmevo.frontend.codeobject import CodeObject
 from asmevo.ir.kernel import Kernel
-from asmevo.search.lineage import Lineage, Run, Tried, edits
-from asmevo.search.records import Attempt, Place, Resumed, Status, Step
+from asmevo.search.evaluation import Evaluation
+from asmevo.search.ledger import Entry, Resumed
+from asmevo.search.lineage import Lineage, Node, Run, Tried, edits
+from asmevo.search.proposal import Cost
+from asmevo.search.records import Attempt, Gate, Status, Step
 from asmevo.verify.verdict import Basis, Outcome, Verdict
+
+_REUSED = frozenset(
+    {Status.ACCEPTED, Status.STATIC_REFUTED, Status.REFUTED, Status.FAULTED, Status.WRONG, Status.UNDECIDED, Status.QUARANTINED}
+)
+"""What another run found out holds for this one. A timeout or a want of memory may have been the machine's."""
 
 
 @dataclass(slots=True)
@@ -27,45 +35,74 @@ class LineageRecorder:
     lineage: Lineage
     run: Run
     original: CodeObject
-    _last: int | None = field(init=False)
+    kernels: list[Kernel]
+    """K0, then the kernel of each step that is recorded."""
+    _nodes: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        nodes = self.lineage.nodes(self.run.id)
-        self._last = nodes[-1].id if nodes else None
+        self._nodes = [node.id for node in self.lineage.nodes(self.run.id)]
 
-    def attempted(self, attempt: Attempt, place: Place | None) -> None:
-        """Keep an attempt."""
-        self.lineage.add_attempt(self.run.id, _tried(attempt), _state(place))
+    def recorded(self, entries: Sequence[Entry], state: Mapping[str, Any]) -> None:
+        """Keep attempts, nodes and state; on the disk when this returns."""
+        with self.lineage.together():
+            for entry in entries:
+                if entry.step is None:
+                    self.lineage.add_attempt(self.run.id, _tried(entry.attempt))
+                else:
+                    self._accepted(entry.step)
+            self.lineage.set_state(self.run.id, state)
 
-    def accepted(self, step: Step, parent: Kernel, place: Place | None) -> None:
-        """Keep a candidate as the child of the one accepted before it; on the disk when this returns."""
-        assert step.attempt.cycles is not None, "an accepted attempt was modelled"
-        node = self.lineage.accept(
-            self.run.id,
-            _tried(step.attempt),
-            parent=self._last,
-            data=rebuild(self.original, step.kernel),
-            edit=edits.encoded(parent, step.kernel),
-            verdict=step.verdict.outcome.value,
-            basis=step.verdict.basis_data(),
-            cycles=step.attempt.cycles,
-            state=_state(place),
+    def earlier(self, digest: str) -> Evaluation | None:
+        """How another run alike judged it; None where none did, or not in a way that holds here."""
+        found = self.lineage.earlier(self.run, digest)
+        if found is None:
+            return None
+        tried, node = found
+        status = Status(tried.status)
+        if status not in _REUSED or (status is Status.ACCEPTED and node is None):
+            return None
+        return Evaluation(status, Gate(tried.gate), tried.reason, None if node is None else _verdict(node))
+
+    def _accepted(self, step: Step) -> None:
+        parent = None if step.parent is None else self._nodes[step.parent]
+        self._nodes.append(
+            self.lineage.add_node(
+                self.run.id,
+                _tried(step.attempt),
+                parent=parent,
+                data=rebuild(self.original, step.kernel),
+                edit=edits.encoded(self.kernels[0 if step.parent is None else step.parent + 1], step.kernel),
+                verdict=step.verdict.outcome.value,
+                basis=step.verdict.basis_data(),
+                cycles=step.cycles,
+                cell=step.cell,
+            )
         )
-        self._last = node.id
+        self.kernels.append(step.kernel)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a search was asked for, besides the object: runs of the same can go on with each other's work."""
+    """What a search was asked for, besides the object: runs of the same can go on with each other's work.
+
+    `judge` says how hard candidates are judged, `proposers` who proposes.
+    """
 
     launch: bytes
     seed: int
     windows: int
     waves_per_simd: int | None
+    judge: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    proposers: tuple[str, ...] = ()
 
     def settings(self) -> dict[str, Any]:
         """The part that is not a column of its own."""
-        return {"windows": self.windows, "waves_per_simd": self.waves_per_simd}
+        return {
+            "windows": self.windows,
+            "waves_per_simd": self.waves_per_simd,
+            "judge": dict(self.judge),
+            "proposers": list(self.proposers),
+        }
 
 
 def recorder_for(
@@ -73,8 +110,7 @@ def recorder_for(
 ) -> tuple[LineageRecorder, Resumed]:
     """Return a recorder for a new run, or with `resume` for the last one like it and what it had done.
 
-    `cycles` are K0's modelled ones. A run that ended before its first climb is begun anew.
-    Raises E0805 when there is nothing to resume.
+    `cycles` are K0's modelled ones. Raises E0805 when there is nothing to resume.
     """
     k0, launch = (sha256(data).hexdigest() for data in (code_object.data, asked.launch))
     same = [
@@ -86,8 +122,10 @@ def recorder_for(
     if resume and not same:
         what = f"the lineage has no run of '{kernel.name}' with this object, launch, seed and settings"
         fail("E0805", what, Span(str(lineage.folder)), "leave out --resume to begin one; `asmevo lineage list` shows the runs")
-    if resume and (before := resumed(lineage, same[-1], kernel)).place is not None:
-        return LineageRecorder(lineage, same[-1], code_object), before
+    if resume:
+        before = resumed(lineage, same[-1], kernel)
+        kernels = [kernel, *(step.kernel for step in before.steps)]
+        return LineageRecorder(lineage, same[-1], code_object, kernels), before
     run = lineage.begin(
         version=__version__,
         kernel=kernel.name,
@@ -98,42 +136,41 @@ def recorder_for(
         settings=asked.settings(),
         cycles=cycles,
     )
-    return LineageRecorder(lineage, run, code_object), Resumed()
+    return LineageRecorder(lineage, run, code_object, [kernel]), Resumed()
 
 
 def resumed(lineage: Lineage, run: Run, original: Kernel) -> Resumed:
     """Return what a run had done, so that `optimise` goes on from there. Raises E0803 when an edit does not fit `original`."""
-    place = _place(lineage.state(run.id))
-    if place is None:
-        return Resumed()
-    attempts = [
-        Attempt(tried.number, tried.proposer, tried.description, Status(tried.status), tried.cycles, tried.reason)
-        for tried in lineage.attempts(run.id)
-    ]
+    attempts = [_attempt(tried) for tried in lineage.attempts(run.id)]
     accepted = [attempt for attempt in attempts if attempt.status is Status.ACCEPTED]
+    nodes = lineage.nodes(run.id)
+    number = {node.id: place for place, node in enumerate(nodes)}
     steps: list[Step] = []
-    kernel = original
-    for attempt, node in zip(accepted, lineage.nodes(run.id), strict=True):
-        kernel = edits.applied(kernel, node.edit)
-        steps.append(Step(attempt, Verdict(Outcome(node.verdict), _basis(node.basis)), kernel))
-    return Resumed(tuple(attempts), tuple(steps), place)
+    for attempt, node in zip(accepted, nodes, strict=True):
+        parent = None if node.parent is None else number[node.parent]
+        kernel = edits.applied(original if parent is None else steps[parent].kernel, node.edit)
+        steps.append(Step(attempt, _verdict(node), kernel, parent, node.cell))
+    return Resumed(tuple(attempts), tuple(steps), lineage.state(run.id))
 
 
 def _tried(attempt: Attempt) -> Tried:
-    status = attempt.status.value
-    return Tried(attempt.number, attempt.proposer, attempt.description, status, attempt.cycles, attempt.reason, None)
+    return Tried(
+        attempt.number, attempt.proposer, attempt.description, attempt.status.value, attempt.cycles, attempt.reason, None,
+        attempt.gate.value, attempt.where, attempt.proposal, attempt.artifact, attempt.generation, attempt.island,
+        asdict(attempt.cost), attempt.prompt, attempt.notes,
+    )  # fmt: skip
 
 
-def _state(place: Place | None) -> dict[str, Any]:
-    if place is None:
-        return {}
-    return {"round": place.round, "fruitless": place.fruitless, "steps": place.steps, "tried": sorted(place.tried)}
+def _attempt(tried: Tried) -> Attempt:
+    return Attempt(
+        tried.number, tried.proposer, tried.description, Status(tried.status), tried.cycles, tried.reason, Gate(tried.gate),
+        tried.place, tried.proposal, tried.artifact, tried.generation, tried.island, Cost(**tried.cost), tried.prompt,
+        tried.notes,
+    )  # fmt: skip
 
 
-def _place(state: Mapping[str, Any]) -> Place | None:
-    if not state:
-        return None
-    return Place(state["round"], state["fruitless"], state["steps"], frozenset(state["tried"]))
+def _verdict(node: Node) -> Verdict:
+    return Verdict(Outcome(node.verdict), _basis(node.basis))
 
 
 def _basis(rows: Sequence[Mapping[str, Any]]) -> tuple[Basis, ...]:

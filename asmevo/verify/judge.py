@@ -16,7 +16,7 @@ from asmevo.ir.isa.model import IssueClass
 from asmevo.ir.kernel import Kernel
 from asmevo.ir.vector_file import shared_vectors
 from asmevo.verify.declared import check_declared, declares_less, is_only_lowered
-from asmevo.verify.differential import compare
+from asmevo.verify.differential import Runner, compare
 from asmevo.verify.equivalence.kernel import prove_kernel
 from asmevo.verify.equivalence.proof_cache import ProofCache
 from asmevo.verify.static_barriers import check_removed_barriers, removed_barriers, without_barriers
@@ -43,7 +43,11 @@ class Judge:
 
     `timeout_s` is the z3 budget of one window; `seeds` are the wave orders of strict emulation; `dispatches` the launches.
     `rule` is how their results are compared, see `differential.compare`. `cache` has proofs of earlier runs, `jobs` is how many
+<<<<<<< HEAD
     processes prove windows. `device` runs both kernels on a GPU, for the level of that name.
+=======
+    processes prove windows. `runner` runs launches, by default strictly on the emulator.
+>>>>>>> sea
     """
 
     level: Level
@@ -53,7 +57,11 @@ class Judge:
     rule: str = "exact"
     cache: ProofCache | None = None
     jobs: int = 1
+<<<<<<< HEAD
     device: Callable[[Kernel, Kernel], Verdict] | None = None
+=======
+    runner: Runner | None = None
+>>>>>>> sea
 
     def __call__(self, before: Kernel, after: Kernel) -> Verdict:
         """The verdict on `after` as a replacement of `before`. Proved needs proof of both values and timing obligations."""
@@ -75,7 +83,7 @@ class Judge:
         proved = Outcome.PROVED if barriers or declares_less(before, after) else proof.outcome
         if self.level is Level.SMT:
             return Verdict(proved, basis)
-        test = compare(before, after, self.dispatches, seeds=self.seeds, rule=self.rule)
+        test = compare(before, after, self.dispatches, seeds=self.seeds, rule=self.rule, runner=self.runner)
         basis = (*basis, *test.basis)
         if not test.outcome.is_success:
             return Verdict(test.outcome, basis, test.counterexample, test.reason)

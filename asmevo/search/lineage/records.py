@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -28,7 +28,7 @@ class Node:
     """One accepted candidate; `parent` None: it was made from K0.
 
     `artifact` is the digest of the object, `edit` what `edits.encoded` gave, `basis` the verdict's, `cycles` modelled ones,
-    `accepted` when (UTC).
+    `accepted` when (UTC), `cell` the archive's key for its kind.
     """
 
     id: int
@@ -42,11 +42,16 @@ class Node:
     basis: tuple[Mapping[str, Any], ...]
     cycles: float
     accepted: str
+    cell: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """One attempt, whatever came of it; `node` when it was accepted."""
+    """One attempt, whatever came of it; `node` when it was accepted.
+
+    `gate` is the last one that it came to, `place` what it edited, `proposal` and `artifact` digests of the kernel's text and
+    of the object, `cost` what the proposer said it cost, `prompt` the digest of what a model was asked, `notes` the proposer's.
+    """
 
     number: int
     proposer: str
@@ -55,3 +60,12 @@ class Tried:
     cycles: float | None
     reason: str
     node: int | None
+    gate: str = ""
+    place: str = ""
+    proposal: str = ""
+    artifact: str = ""
+    generation: int = 0
+    island: int = 0
+    cost: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    prompt: str | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict[str, Any])

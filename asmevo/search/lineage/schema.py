@@ -51,7 +51,21 @@ CREATE TABLE attempts (
 CREATE INDEX nodes_of_run ON nodes(run);
 """
 
-_MIGRATIONS: tuple[str, ...] = (_TABLES,)
+_MORE_OF_ATTEMPTS = """
+ALTER TABLE attempts ADD COLUMN gate TEXT NOT NULL DEFAULT '';
+ALTER TABLE attempts ADD COLUMN place TEXT NOT NULL DEFAULT '';
+ALTER TABLE attempts ADD COLUMN proposal TEXT NOT NULL DEFAULT '';
+ALTER TABLE attempts ADD COLUMN artifact TEXT NOT NULL DEFAULT '';
+ALTER TABLE attempts ADD COLUMN generation INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attempts ADD COLUMN island INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE attempts ADD COLUMN cost TEXT NOT NULL DEFAULT '{}';
+ALTER TABLE attempts ADD COLUMN prompt TEXT;
+ALTER TABLE attempts ADD COLUMN notes TEXT NOT NULL DEFAULT '{}';
+ALTER TABLE nodes ADD COLUMN cell TEXT NOT NULL DEFAULT '[]';
+CREATE INDEX attempts_by_proposal ON attempts(proposal)
+"""
+
+_MIGRATIONS: tuple[str, ...] = (_TABLES, _MORE_OF_ATTEMPTS)
 """The script at place n leads from version n to n + 1; version 0 is an empty file."""
 
 VERSION = len(_MIGRATIONS)

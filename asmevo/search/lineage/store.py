@@ -22,8 +22,11 @@ from asmevo.search.lineage.records import Node, Run, Tried
 _DATABASE = "lineage.sqlite"
 _BUSY_MS = 30_000
 _RUN = "id, started, version, kernel, target, k0, launch, seed, settings, cycles"
-_NODE = "id, run, parent, artifact, edit, proposer, description, verdict, basis, cycles, accepted"
-_TRIED = "number, proposer, description, status, cycles, reason, node"
+_NODE = "id, run, parent, artifact, edit, proposer, description, verdict, basis, cycles, accepted, cell"
+_TRIED = (
+    "number, proposer, description, status, cycles, reason, node, gate, place, proposal, artifact, generation, island, cost, "
+    "prompt, notes"
+)
 
 
 class Lineage:
@@ -83,7 +86,7 @@ class Lineage:
             _text(settings),
             cycles,
         )
-        with self._transaction():
+        with self.together():
             marks = ", ".join("?" * len(row))
             cursor = self._connection.execute(f"INSERT INTO runs ({_RUN.removeprefix('id, ')}) VALUES ({marks})", row)
             number = cursor.lastrowid
@@ -92,33 +95,62 @@ class Lineage:
 
     def accept(
         self, run: int, tried: Tried, *, parent: int | None, data: bytes, edit: Mapping[str, Any], verdict: str,
-        basis: Sequence[Mapping[str, Any]], cycles: float, state: Mapping[str, Any],
+        basis: Sequence[Mapping[str, Any]], cycles: float, state: Mapping[str, Any] | None = None, cell: Sequence[int] = (),
     ) -> Node:  # fmt: skip
         """Keep an accepted candidate, the attempt that found it and where the search stands: all, or after a crash nothing."""
+        with self.together():
+            node = self.add_node(
+                run, tried, parent=parent, data=data, edit=edit, verdict=verdict, basis=basis, cycles=cycles, cell=cell
+            )
+            if state is not None:
+                self.set_state(run, state)
+        return self.node(node)
+
+    def add_attempt(self, run: int, tried: Tried, state: Mapping[str, Any] | None = None) -> None:
+        """Keep an attempt that was not accepted, and where the search stands."""
+        with self.together():
+            self._insert_attempt(run, tried, None)
+            if state is not None:
+                self.set_state(run, state)
+
+    def add_node(
+        self, run: int, tried: Tried, *, parent: int | None, data: bytes, edit: Mapping[str, Any], verdict: str,
+        basis: Sequence[Mapping[str, Any]], cycles: float, cell: Sequence[int] = (),
+    ) -> int:  # fmt: skip
+        """Keep an accepted candidate with its attempt; return its number. For use inside `together`."""
         artifact = self.artifacts.put(data)
         row = (
             run, parent, artifact, _text(edit), tried.proposer, tried.description, verdict, _text(list(basis)), cycles, _now(),
+            _text(list(cell)),
         )  # fmt: skip
-        with self._transaction():
+        with self.together():
             marks = ", ".join("?" * len(row))
             cursor = self._connection.execute(f"INSERT INTO nodes ({_NODE.removeprefix('id, ')}) VALUES ({marks})", row)
             node = cursor.lastrowid
-            self._insert_attempt(run, tried, node, state)
-        assert node is not None
-        return self.node(node)
+            assert node is not None
+            self._insert_attempt(run, tried, node)
+        return node
 
-    def add_attempt(self, run: int, tried: Tried, state: Mapping[str, Any]) -> None:
-        """Keep an attempt that was not accepted, and where the search stands."""
-        with self._transaction():
-            self._insert_attempt(run, tried, None, state)
+    def set_state(self, run: int, state: Mapping[str, Any]) -> None:
+        """Keep where the search stands."""
+        with self.together():
+            self._connection.execute("UPDATE runs SET state = ? WHERE id = ?", (_text(state), run))
 
-    def _insert_attempt(self, run: int, tried: Tried, node: int | None, state: Mapping[str, Any]) -> None:
-        row = (run, tried.number, tried.proposer, tried.description, tried.status, tried.cycles, tried.reason, node)
-        self._connection.execute(f"INSERT INTO attempts (run, {_TRIED}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-        self._connection.execute("UPDATE runs SET state = ? WHERE id = ?", (_text(state), run))
+    def _insert_attempt(self, run: int, tried: Tried, node: int | None) -> None:
+        row = (
+            run, tried.number, tried.proposer, tried.description, tried.status, tried.cycles, tried.reason, node, tried.gate,
+            tried.place, tried.proposal, tried.artifact, tried.generation, tried.island, _text(tried.cost), tried.prompt,
+            _text(tried.notes),
+        )  # fmt: skip
+        marks = ", ".join("?" * len(row))
+        self._connection.execute(f"INSERT INTO attempts (run, {_TRIED}) VALUES ({marks})", row)
 
     @contextmanager
-    def _transaction(self) -> Generator[None, None, None]:
+    def together(self) -> Generator[None, None, None]:
+        """Everything written inside is kept, or after an error or a crash nothing. May be nested: the outermost counts."""
+        if self._connection.in_transaction:
+            yield
+            return
         try:
             self._connection.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
@@ -171,12 +203,30 @@ class Lineage:
     def attempts(self, run: int) -> tuple[Tried, ...]:
         """What was tried, in order."""
         rows = self._connection.execute(f"SELECT {_TRIED} FROM attempts WHERE run = ? ORDER BY number", (run,))
-        return tuple(Tried(*row) for row in rows)
+        return tuple(map(_tried, rows))
+
+    def earlier(self, run: Run, proposal: str) -> tuple[Tried, Node | None] | None:
+        """The first judgement of the same kernel text in another run alike (object, launch, kernel, version and what judged).
+
+        None when there is none. The node is there when it was accepted.
+        """
+        found = self._connection.execute(
+            f"SELECT {', '.join('a.' + name for name in _TRIED.split(', '))}, r.settings FROM attempts a JOIN runs r "
+            "ON a.run = r.id WHERE a.proposal = ? AND r.id < ? AND r.k0 = ? AND r.launch = ? AND r.kernel = ? "
+            "AND r.version = ? AND a.gate IN ('static', 'solver', 'emulation') ORDER BY r.id, a.number",
+            (proposal, run.id, run.k0, run.launch, run.kernel, run.version),
+        )
+        for *row, settings in found:
+            if json.loads(settings).get("judge") == run.settings.get("judge") and row[3] != "duplicate":
+                tried = _tried(row)
+                return tried, None if tried.node is None else self.node(tried.node)
+        return None
 
     def orphans(self) -> frozenset[str]:
         """Artifacts that no row names: what was stored just before a crash. They do no harm."""
         named = {digest for row in self._connection.execute("SELECT k0, launch FROM runs") for digest in row}
         named |= {row[0] for row in self._connection.execute("SELECT artifact FROM nodes")}
+        named |= {row[0] for row in self._connection.execute("SELECT DISTINCT prompt FROM attempts")}
         return self.artifacts.digests() - named
 
     def _missing(self, what: str, number: int) -> Any:
@@ -207,8 +257,14 @@ def _run(row: Sequence[Any]) -> Run:
 
 def _node(row: Sequence[Any]) -> Node:
     values = list(row)
-    values[4], values[8] = json.loads(values[4]), tuple(json.loads(values[8]))
+    values[4], values[8], values[11] = json.loads(values[4]), tuple(json.loads(values[8])), tuple(json.loads(values[11]))
     return Node(*values)
+
+
+def _tried(row: Sequence[Any]) -> Tried:
+    values = list(row)
+    values[13], values[15] = json.loads(values[13]), json.loads(values[15])
+    return Tried(*values)
 
 
 def _text(value: object) -> str:

@@ -55,7 +55,7 @@ def test_it_can_be_read():
         None,
         [],
         {},
-        {"form": 2, "blocks": {}},
+        {"form": 3, "blocks": {}},
         {"form": 1},
         {"form": 1, "blocks": []},
         {"form": 1, "blocks": {"elsewhere": []}},

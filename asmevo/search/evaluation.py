@@ -1,0 +1,137 @@
+"""Candidates measured and judged: what a worker does. Pure: the answer depends on the candidate alone, never on the worker.
+
+Owns the gates MODEL to EMULATION but NOVELTY, which needs the lineage. What earns a place is the engine's to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+
+from asmevo.backend.emulator import run
+from asmevo.backend.launch import Dispatch, RunResult
+from asmevo.backend.timing import Estimate, estimate, resident_waves
+from asmevo.backend.writer import rebuild
+from asmevo.diagnostics import DiagnosticError
+from asmevo.frontend.codeobject import CodeObject
+from asmevo.ir.kernel import Kernel
+from asmevo.search.behaviour import Cell, behaviour
+from asmevo.search.records import Gate, Status
+from asmevo.verify.judge import Judge
+from asmevo.verify.verdict import Outcome, Verdict
+
+JudgeLike = Callable[[Kernel, Kernel], Verdict]
+_BUDGET_FACTOR = 4
+_BUDGET_FLOOR = 100_000
+"""A candidate may execute so many times the instructions of K0, and this many in any case, before it counts as endless."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A candidate's modelled cycles, its cell, and the digest of its object ("" where there is no object to rebuild)."""
+
+    cycles: float
+    cell: Cell
+    artifact: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How the judgement ended: status ACCEPTED says only that every gate let it through; `gate` is the last one."""
+
+    status: Status
+    gate: Gate
+    reason: str = ""
+    verdict: Verdict | None = None
+
+
+class Refusal(Exception):
+    """A candidate that a gate does not let through."""
+
+    def __init__(self, status: Status, gate: Gate, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.gate, self.reason = status, gate, reason
+
+
+@dataclass(slots=True)
+class Evaluator:
+    """Measures and judges candidates for one original.
+
+    `waves` None: as many waves a SIMD as a candidate's resources and the launches give.
+    """
+
+    original: Kernel
+    executions: Mapping[int, int]
+    dispatches: Sequence[Dispatch]
+    judge: JudgeLike
+    waves: int | None = None
+    code_object: CodeObject | None = None
+    _known: dict[tuple[int, int], RunResult] = field(default_factory=dict[tuple[int, int], RunResult])
+
+    def __post_init__(self) -> None:
+        if isinstance(self.judge, Judge):
+            self.judge = replace(self.judge, runner=self._run)
+
+    def estimate(self, kernel: Kernel) -> Estimate:
+        """The model's estimate of a kernel on K0's executions."""
+        return estimate(kernel, dict(self.executions), waves_per_simd=self._waves_of(kernel))
+
+    def measured(self, candidate: Kernel, bar: float) -> Measured:
+        """Its modelled cycles, cell and object. Raises Refusal: NOT_FASTER above `bar`, ILLEGAL when it cannot be built."""
+        try:
+            estimated = self.estimate(candidate)
+        except DiagnosticError as error:
+            raise Refusal(Status.ILLEGAL, Gate.MODEL, error.diagnostics[0].message) from error
+        cycles = estimated.total_cycles
+        measured = Measured(cycles, behaviour(candidate, estimated).cell)
+        if cycles > bar or self.code_object is None:
+            return measured
+        try:
+            artifact = sha256(rebuild(self.code_object, candidate)).hexdigest()
+        except DiagnosticError as error:
+            raise Refusal(Status.ILLEGAL, Gate.REBUILD, error.diagnostics[0].message) from error
+        return replace(measured, artifact=artifact)
+
+    def judged(self, candidate: Kernel) -> Evaluation:
+        """The verdict on it as a replacement of K0, as a status."""
+        verdict = self.judge(self.original, candidate)
+        gate = _gate_of(verdict)
+        if verdict.outcome.is_success:
+            return Evaluation(Status.ACCEPTED, gate, verdict=verdict)
+        return Evaluation(_status_of(verdict, gate), gate, verdict.reason[:2000], verdict)
+
+    def _waves_of(self, kernel: Kernel) -> int:
+        if self.waves is not None or not self.dispatches:
+            return self.waves or 1
+        return min(resident_waves(kernel, dispatch) for dispatch in self.dispatches)
+
+    def _run(self, kernel: Kernel, dispatch: Dispatch, seed: int) -> RunResult:
+        """Strict emulation; K0's results are kept, and candidates may not run for ever."""
+        key = (id(dispatch), seed)
+        if kernel is self.original:
+            if key not in self._known:
+                self._known[key] = run(kernel, dispatch, mode="strict", seed=seed, threads=1)
+            return self._known[key]
+        known = self._known.get(key)
+        most = max(_BUDGET_FLOOR, _BUDGET_FACTOR * sum(known.executions.values())) if known else _BUDGET_FLOOR
+        return run(kernel, dispatch, mode="strict", seed=seed, threads=1, max_instructions=most)
+
+
+def _gate_of(verdict: Verdict) -> Gate:
+    method = verdict.basis[-1].method if verdict.basis else ""
+    if method.startswith("static"):
+        return Gate.STATIC
+    return Gate.EMULATION if method == "emulator" else Gate.SOLVER
+
+
+def _status_of(verdict: Verdict, gate: Gate) -> Status:
+    if verdict.outcome is not Outcome.REFUTED:
+        is_endless = gate is Gate.EMULATION and "budget" in verdict.reason
+        return Status.TIMEOUT if is_endless else Status.UNDECIDED
+    if gate is Gate.STATIC:
+        return Status.STATIC_REFUTED
+    if gate is Gate.SOLVER:
+        return Status.REFUTED
+    example = verdict.counterexample
+    return Status.FAULTED if example is not None and example.before == "no fault" else Status.WRONG

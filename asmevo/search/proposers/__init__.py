@@ -1,0 +1,1 @@
+"""Where candidates come from: one module a proposer, and which there are."""
