@@ -208,9 +208,7 @@ class LoadedKernel:
 
         dispatches = self._dispatches(launch)
         judge = Judge(Level.EMULATE, dispatches)
-        result = optimise(
-            self.ir, dispatches, judge, budget=Budget(budget_s, attempts), seed=seed, code_object=self.object
-        )
+        result = optimise(self.ir, dispatches, judge, budget=Budget(budget_s, attempts), seed=seed, code_object=self.object)
         return OptimisedKernel(self.with_ir(result.kernel), result, seed)
 
     def assembly(self) -> str:

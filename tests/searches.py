@@ -15,9 +15,7 @@ def with_executor(executor, attempts=30, seed=5, **options):
     dispatches = load_launches(EXAMPLES / "launches" / "softmax.toml", kernel)[:1]
     judge = Judge(Level.EMULATE, dispatches, seeds=(0,))
     budget = Budget(3000.0, attempts)
-    return optimise(
-        kernel, dispatches, judge, budget=budget, seed=seed, executor=executor, code_object=code_object, **options
-    )
+    return optimise(kernel, dispatches, judge, budget=budget, seed=seed, executor=executor, code_object=code_object, **options)
 
 
 def told(result):

@@ -43,11 +43,8 @@ class Judge:
 
     `timeout_s` is the z3 budget of one window; `seeds` are the wave orders of strict emulation; `dispatches` the launches.
     `rule` is how their results are compared, see `differential.compare`. `cache` has proofs of earlier runs, `jobs` is how many
-<<<<<<< HEAD
     processes prove windows. `device` runs both kernels on a GPU, for the level of that name.
-=======
     processes prove windows. `runner` runs launches, by default strictly on the emulator.
->>>>>>> sea
     """
 
     level: Level
@@ -57,11 +54,8 @@ class Judge:
     rule: str = "exact"
     cache: ProofCache | None = None
     jobs: int = 1
-<<<<<<< HEAD
     device: Callable[[Kernel, Kernel], Verdict] | None = None
-=======
     runner: Runner | None = None
->>>>>>> sea
 
     def __call__(self, before: Kernel, after: Kernel) -> Verdict:
         """The verdict on `after` as a replacement of `before`. Proved needs proof of both values and timing obligations."""
