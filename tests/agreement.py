@@ -51,6 +51,7 @@ from machines import (
 from reference_step import SPECIALS, run_reference
 from z3_step import Encoded, encoded_results
 
+_SOURCES = ("src0", "src1", "src2", "ssrc0", "ssrc1")
 APPROXIMATE = frozenset({Op.FEXP2, Op.FLOG2, Op.FSIN, Op.FCOS})
 _DENORMALS, _IEEE, _DX10, _OVFL = 0xF0, 1 << 9, 1 << 8, 1 << 23
 _MODES = (
@@ -105,7 +106,7 @@ def _with_corners(i: Instruction, machine: Machine, pairs: list[tuple[int, ...]]
     named = [
         o.range
         for spec, o in zip(i.definition.operands, i.operands, strict=True)
-        if isinstance(o, Register) and spec.name in ("src0", "src1", "src2", "ssrc0", "ssrc1") and o.range.unit != EXEC
+        if isinstance(o, Register) and spec.name in _SOURCES and o.range.unit not in (EXEC, SCC)
     ]
     for place, values in zip(named[turn % 2 if len(named) > 2 else 0 :], zip(*pairs, strict=True), strict=False):
         bits = 32 * min(place.count, 2)
@@ -182,7 +183,7 @@ def _uses(program: Program, ops: frozenset[Op]) -> bool:
     return any(e.op in ops for e in nodes(expressions(program)))
 
 
-def compare(definition: OpcodeDef, target: str, inputs: int, z3_inputs: int, seed: int = 0) -> Outcome:
+def compare(definition: OpcodeDef, target: str, inputs: int, seed: int = 0) -> Outcome:
     """Compares one opcode on at least `inputs` random inputs and every pair of corners; the first problem of a form ends it."""
     outcome = Outcome()
     lines = comparable_lines(definition, target)
@@ -196,10 +197,10 @@ def compare(definition: OpcodeDef, target: str, inputs: int, z3_inputs: int, see
             outcome.problems.append(f"{i.mnemonic}: refused: {refusal}")
             continue
         found = _Form(i, target, program, run, number, len(lines), seed)
-        shares = -(-inputs // len(lines)), -(-z3_inputs // len(lines))
+        share = -(-inputs // len(lines))
         # One that reads lanes by number cannot take inputs as lanes.
         by_lane = program.domain is not Domain.SCALAR or memory or _uses(program, frozenset({Op.GATHER}))
-        (_compare_waves if by_lane else _compare_scalar)(found, *shares, outcome)
+        (_compare_waves if by_lane else _compare_scalar)(found, share, outcome)
     return outcome
 
 
@@ -217,32 +218,50 @@ class _Form:
         return print_instruction(self.i)
 
 
-def _fresh(form: _Form, machine: Machine, rng: np.random.Generator) -> None:
-    """New values in the vector and scalar registers that an instruction names."""
+class _Contents:
+    """Register contents that are drawn many at a time, since each draw is slow."""
+
+    def __init__(self, rng: np.random.Generator, width: int) -> None:
+        self._rng, self._width = rng, width
+        self._rows, self._next = np.empty((0, width), np.uint32), 0
+
+    def take(self, count: int) -> np.ndarray:
+        """Contents of `count` consecutive registers that begin at an even one, shape (count, width)."""
+        wanted = count + count % 2
+        if self._next + wanted > len(self._rows):
+            # A narrow draw gives as many numbers as a wide one.
+            self._rows, self._next = patterns(self._rng, max(wanted, 8192 // self._width), self._width), 0
+        found = self._rows[self._next : self._next + count]
+        self._next += wanted
+        return found
+
+
+def _fresh(form: _Form, machine: Machine, vectors: _Contents, scalars: _Contents) -> None:
+    """New values in the vector and scalar registers that an instruction names; scalars come from a second lane."""
     for operand in form.i.operands:
         if isinstance(operand, Register) and operand.range.unit not in (EXEC, MODE):
             count = operand.range.count
             if operand.range.unit >= VGPR0:
-                rows = patterns(rng, (count + 1) // 2, LANES)[:count]
                 at = operand.range.unit - VGPR0
-                machine.vector[at : at + count] = rows
+                machine.vector[at : at + count] = vectors.take(count)
             else:
-                machine.scalar[operand.range.unit : operand.range.unit + count] = patterns(rng, (count + 1) // 2, 4)[:count, 1]
+                machine.scalar[operand.range.unit : operand.range.unit + count] = scalars.take(count)[:, 1]
     machine.scalar[SCC] &= 1
 
 
-def _compare_waves(form: _Form, inputs: int, z3_inputs: int, outcome: Outcome) -> None:
+def _compare_waves(form: _Form, inputs: int, outcome: Outcome) -> None:
     i, program = form.i, form.program
     ulps = int(_uses(program, APPROXIMATE))
     outcome.last_place |= bool(ulps)
     matrix = plain_operation(i.mnemonic, form.target)
     scalar = program.domain is Domain.SCALAR
     per_wave = 1 if scalar else LANES if matrix is None else matrix.shape.results_per_lane * LANES
-    encoded = encoded_results(i, form.target) if z3_inputs else []
+    encoded = encoded_results(i, form.target)
     rng = np.random.default_rng([form.seed, zlib.crc32(form.name().encode())])
+    vectors, scalars = _Contents(rng, LANES), _Contents(rng, 4)
     machine = random_machine(form.number)
     for pairs, turn in itertools.chain(((None, n) for n in range(-(-inputs // per_wave))), _corner_turns(form)):
-        _fresh(form, machine, rng)
+        _fresh(form, machine, vectors, scalars)
         machine.scalar[MODE] = _MODES[(turn + form.number) % len(_MODES)]
         machine.put(EXEC, _MASKS[turn % len(_MASKS)], 64)
         aimed = aim(i, machine, turn, form.target) if matrix is None else machine
@@ -251,21 +270,19 @@ def _compare_waves(form: _Form, inputs: int, z3_inputs: int, outcome: Outcome) -
         after = form.run.run(aimed)
         found = differences(after, run_reference(i, aimed, form.target), ulps)
         outcome.inputs += per_wave
-        if encoded and z3_inputs > 0:
-            lanes = range(min(z3_inputs, 1 if scalar else LANES))
-            z3_inputs -= len(lanes)
-            outcome.z3 += len(lanes)
-            found += z3_differences(encoded, aimed, after, lanes)
+        if encoded:
+            outcome.z3 += per_wave
+            found += z3_differences(encoded, aimed, after, range(per_wave))
         if found:
             outcome.problems.append(f"{form.name()}, turn {turn}: {found[0]}")
             return
 
 
-def _compare_scalar(form: _Form, inputs: int, z3_inputs: int, outcome: Outcome) -> None:
+def _compare_scalar(form: _Form, inputs: int, outcome: Outcome) -> None:
     """Scalar opcodes without memory: 64 inputs at a time, the reference takes them as lanes."""
     i, program = form.i, form.program
     assert i.definition is not None
-    encoded = encoded_results(i, form.target) if z3_inputs else []
+    encoded = encoded_results(i, form.target)
     rng = np.random.default_rng([form.seed, zlib.crc32(form.name().encode())])
     machine = random_machine(form.number)
     for pairs, turn in itertools.chain(((None, n) for n in range(-(-inputs // LANES))), _corner_turns(form)):
@@ -283,12 +300,11 @@ def _compare_scalar(form: _Form, inputs: int, z3_inputs: int, outcome: Outcome) 
         wrong = np.argwhere(after != expected)
         outcome.inputs += LANES
         found = [f"unit {u}: {after[n, u]:#x} != {expected[n, u]:#x}" for n, u in wrong[:1]]
-        if encoded and z3_inputs > 0:
-            for n in range(min(z3_inputs, LANES)):
+        if encoded:
+            outcome.z3 += LANES
+            for n in range(LANES):
                 left = Machine(after[n], machine.vector, machine.buffer, machine.lds, machine.scratch)
                 found += z3_differences(encoded, states[n], left, range(1))
-                z3_inputs -= 1
-                outcome.z3 += 1
         if found:
             outcome.problems.append(f"{form.name()}, turn {turn}: {found[0]}")
             return
@@ -336,12 +352,12 @@ def _corner_turns(form: _Form) -> Iterator[tuple[list[tuple[int, ...]] | None, i
 
 def z3_differences(encoded: list[Encoded], machine: Machine, after: Machine, lanes: range) -> list[str]:
     """Where z3's value of a result is not what the native engine left."""
-    for lane in lanes:
-        for result in encoded:
-            found = result.value(machine, lane)
-            left = _left(after, result.unit, lane, ballot=result.is_ballot)
-            if found != left:
-                return [f"z3: unit {result.unit}, lane {lane}: {found:#x} != {left:#x}"]
+    for result in encoded:
+        for lane, values in zip(lanes, result.values(machine, lanes), strict=True):
+            for part, found in zip(result.parts, values, strict=True):
+                left = _left(after, part.unit, lane, ballot=part.is_ballot)
+                if found != left:
+                    return [f"z3: unit {part.unit}, lane {lane}: {found:#x} != {left:#x}"]
     return []
 
 

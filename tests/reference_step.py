@@ -52,7 +52,7 @@ def run_reference(i: Instruction, machine: Machine, target: str = "gfx942") -> M
     program = program_of(i, target)
     assert program is not None
     given = _operands(i, machine)
-    after = machine.copy()
+    after = machine.copy(memory=program.memory is not None or program.domain is Domain.INTRINSIC)
     if program.domain is Domain.INTRINSIC:
         _intrinsic(program, given, machine, after)
         return after

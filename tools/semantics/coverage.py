@@ -101,7 +101,7 @@ def page() -> str:
 def _agreement() -> list[str]:
     """What the comparison of the interpreters covered, by family."""
     total: dict[str, Counter[str]] = {}
-    for mnemonic, family, target, inputs, z3, last_place, problems in rows():
+    for mnemonic, _, family, target, inputs, z3, last_place, problems in rows():
         counts = total.setdefault(family, Counter())
         counts["opcodes"] += 1
         counts["inputs"] += int(inputs)

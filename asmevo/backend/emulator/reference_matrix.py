@@ -21,6 +21,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,7 @@ def small_value(bits: int, kind: str) -> Number:
     return -value if negative else value
 
 
+@lru_cache(maxsize=1 << 17)
 def _number(bits: int, kind: str) -> Number:
     """The value of an element."""
     if kind in SMALL:
