@@ -9,7 +9,7 @@ from pathlib import Path
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
 from tests.production.cases import CASES
-from tests.production.trial import Case, Judged, judge
+from tests.production.trial import Case, Judged, tried
 
 
 def _figures(judged: list[Judged]) -> str:
@@ -26,7 +26,7 @@ def _row(case: Case, folder: Path) -> tuple[str, bool]:
     """The case's row, and whether it holds."""
     kernel = recover(load_file(folder / case.path))
     try:
-        result, holds = _figures(judge(kernel, case.build(), case.mode)), True
+        result, holds = _figures(tried(kernel, case)), True
     except AssertionError as problem:
         result, holds = f"**fails**: {problem}", False
     return (

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from asmevo.backend.emulator.layout import base_address
 from examples.references.arithmetic import F32, fma, halve, rsqrt
 from examples.references.expected import between, exact
-from tests.production.numbers import Array, bf16_cut, bf16_nearest
-from tests.production.trial import NULL, Slot, Tensor, Trial
+from tests.production.numbers import Array, bf16_cut
+from tests.production.trial import Given, Wanted
 
 RANKS, WIDTH = 8, 8192
+EPSILON = F32(1e-5)
 CHUNKS, LANES, PIECE = 4, 256, 8
 """A row is four chunks, of each a lane has eight neighbouring numbers."""
 
@@ -38,7 +38,7 @@ def _mean_square(row: Array) -> Array:
     return halve(even + odd)[:, None] * F32(2.0**-13)
 
 
-def all_reduce_rms_norm(rows: int) -> Trial:
+def all_reduce_rms_norm(given: Given, rows: int) -> Wanted:
     """Adds eight ranks' shares of `rows` rows and a residual, and stores the sum and its normalised form for every rank.
 
     Inputs are bfloat16. Sums are float32, ranks in order, then the residual; results are cut to bfloat16.
@@ -47,36 +47,21 @@ def all_reduce_rms_norm(rows: int) -> Trial:
     until all have. The emulator runs waves one after another, so the kernel runs as a ninth rank, with the ninth share of the
     rows: its own signals lie behind those that it waits for, and it clears what it waited for in the first rank's.
     """
-    random = np.random.default_rng(13)
     count = RANKS * rows
     share = slice(count, count + rows)
-    inputs = [bf16_nearest(random.standard_normal((count + rows, WIDTH))) for _ in range(RANKS)]
-    residual = bf16_nearest(random.standard_normal((count + rows, WIDTH)))
-    weight, bias = (bf16_nearest(random.standard_normal(WIDTH)) for _ in range(2))
-    epsilon = F32(1e-5)
+    whole = (count + rows, WIDTH)
+    weight, bias = given("weight", WIDTH), given("bias", WIDTH)
     total = np.zeros((rows, WIDTH), F32)
-    for values in (*inputs, residual):
-        total = total + values[share]
+    for name in (*(f"in{n}" for n in range(RANKS)), "residual"):
+        total = total + given(name, *whole)[share]
     low, middle, high = (
-        bf16_cut(total * rsqrt(_mean_square(total) + epsilon, ulps) * weight + bias).ravel() for ulps in (-1, 0, 1)
+        bf16_cut(total * rsqrt(_mean_square(total) + EPSILON, ulps) * weight + bias).ravel() for ulps in (-1, 0, 1)
     )
-    signals = np.zeros((RANKS + 1, rows, 2), np.uint32)
-    signals[:RANKS, 0, 0], signals[:RANKS, :, 1] = 1, 4
-    buffers = [Tensor(f"in{n}", x, "bf16") for n, x in enumerate(inputs)]
-    names = [f"{name}{n}" for name in ("out", "sum") for n in range(RANKS)]
-    buffers += [Tensor(name, np.zeros((count + rows, WIDTH)), "bf16", "inout") for name in names]
-    table = np.zeros(64, np.uint64)
-    table[: len(buffers)] = [base_address(n) for n in range(len(buffers))]
-    slots: tuple[Slot, ...] = (
-        Tensor("table", table, "u64"), *(Tensor(f"signals{n}", signals, "u32", "inout") for n in range(RANKS)),
-        Tensor("residual", residual, "bf16"), Tensor("weight", weight, "bf16"), Tensor("bias", bias, "bf16"), NULL,
-        RANKS, rows * WIDTH * 2, WIDTH, float(epsilon), rows, 0,
-    )  # fmt: skip
+    signals = given("signals0", RANKS + 1, rows, 2).astype(np.uint32)
     padding = np.zeros(count * WIDTH, F32)
     wide = [np.concatenate([padding, x]) for x in (low, middle, high, bf16_cut(total).ravel())]
     expected = {f"out{n}": between(*wide[:3]) for n in range(RANKS)} | {f"sum{n}": exact(wide[3]) for n in range(RANKS)}
     counted = signals.copy()
     counted[RANKS, 0, 0], counted[RANKS, :, 1] = 1, 4
     cleared = counted * (np.arange(RANKS + 1) == RANKS)[:, None, None].astype(np.uint32)
-    expected |= {f"signals{n}": exact((counted if n else cleared).ravel()) for n in range(RANKS)}
-    return Trial((rows, 1, 1), slots, expected, behind=tuple(buffers))
+    return Wanted(expected | {f"signals{n}": exact((counted if n else cleared).ravel()) for n in range(RANKS)})

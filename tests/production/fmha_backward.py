@@ -8,13 +8,10 @@ import numpy as np
 
 from examples.references.arithmetic import F32, exp2, fma
 from examples.references.matrix import BF16, multiply_add
-from tests.production.attended import attend
 from tests.production.flash import LOG2_E
 from tests.production.numbers import Array, bf16_away, bf16_nearest
-from tests.production.trial import NULL, Tensor, Trial, near, out
+from tests.production.trial import Given, Wanted, near
 
-TILE = 192
-"""Keys of a work-group."""
 FLIP = 2.0**-7
 """How far a weight or a change moves where v_exp_f32's 1 ULP takes it over the edge between two bfloat16, as a share."""
 
@@ -54,40 +51,26 @@ def _head(query: Array, key: Array, value: Array, gradient: Array, lse: Array, s
     return Gradients((dq, bf16_nearest(dk), bf16_nearest(dv)), rooms)
 
 
-def backward(batch: int, heads: int, group: int, queries: int, keys: int, width: int, *, causal: bool = False) -> Trial:
+def backward(
+    given: Given, batch: int, heads: int, group: int, queries: int, keys: int, width: int, *, causal: bool = False
+) -> Wanted:
     """From Q, K, V, dO, the logarithms of sums and the row sums of O dO: dQ, dK and dV, the latter for each query head.
 
     Tensors are (batch, tokens, heads, width). dQ is the accumulator (batch, heads, queries, width), which starts at zero.
     A causal query sees the keys up to its own number.
     """
-    random = np.random.default_rng(9)
-    kv_heads, scale = heads // group, width**-0.5
-    query, key, value, gradient = (
-        bf16_nearest(random.standard_normal((batch, tokens, count, width)))
-        for tokens, count in ((queries, heads), (keys, kv_heads), (keys, kv_heads), (queries, heads))
-    )
+    kv_heads = heads // group
+    query, gradient = (given(name, batch, queries, heads, width) for name in ("query", "gradient"))
+    key, value = (given(name, batch, keys, kv_heads, width) for name in ("key", "value"))
+    lse, sums = (given(name, batch, heads, queries) for name in ("lse", "sums"))
     visible = np.arange(keys) <= np.arange(queries)[:, None] if causal else np.ones((queries, keys), bool)
-    lse, sums = (np.zeros((batch, heads, queries), F32) for _ in range(2))
     wide = {"dq": (batch, heads, queries, width), "dk": (batch, keys, heads, width), "dv": (batch, keys, heads, width)}
     values, rooms = ({name: np.zeros(shape) for name, shape in wide.items()} for _ in range(2))
     for b in range(batch):
         for h in range(heads):
             q, k, v, o = query[b, :, h], key[b, :, h // group], value[b, :, h // group], gradient[b, :, h]
-            ahead = attend(q, k, v, scale, visible)
-            lse[b, h], sums[b, h] = ahead.lse, (ahead.out * o).sum(axis=1)
             head = _head(q, k, v, o, lse[b, h], sums[b, h], visible)
             for name, result, room in zip(wide, head.values, head.rooms, strict=True):
                 place = (b, h) if name == "dq" else (b, slice(None), h)
                 values[name][place], rooms[name][place] = result, room
-    row, kv_row = heads * width * 2, kv_heads * width * 2
-    slots = (
-        Tensor("dq", values["dq"] * 0, "f32", "inout"), out("dk", wide["dk"], "bf16"), out("dv", wide["dv"], "bf16"),
-        *(Tensor(name, x, "bf16") for name, x in (("query", query), ("key", key), ("value", value), ("gradient", gradient))),
-        Tensor("lse", lse, "f32"), Tensor("sums", sums, "f32"), scale, float(LOG2_E), queries, TILE * kv_row,
-        width * 2, queries * row, row, group, width * 2, keys * kv_row, kv_row, row, keys, width, width, heads,
-        width * 2, keys * kv_row, kv_row, width * 2, queries * row, row, width * 2, keys * row, width * 2, keys * row, row,
-        queries * 4, NULL, NULL, NULL, NULL, queries, 0, 0,
-    )  # fmt: skip
-    tiles = -(-keys // TILE)
-    bounds = {name: near(values[name], rooms[name]) for name in wide}
-    return Trial((-(-tiles // 2) if causal else tiles, heads, batch), slots, bounds)
+    return Wanted({name: near(values[name], rooms[name]) for name in wide})

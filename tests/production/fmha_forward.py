@@ -9,30 +9,26 @@ from examples.references.matrix import BF16, FP8
 from tests.production import flash
 from tests.production.flash import LOG2_E
 from tests.production.numbers import bf16_away, bf16_nearest, fp8
-from tests.production.trial import NULL, Tensor, Trial, near, out
+from tests.production.trial import Given, Wanted, near
 
 BF16_STEPS = flash.Steps(32, BF16, 2, 2, 4, bf16_nearest, bf16_nearest, 2.0**-7)
 FP8_STEPS = flash.Steps(64, FP8, 2, 2, 8, fp8, bf16_away, 2.0**-3, 2.0**-10)
 
 
 def forward(
-    batch: int, heads: int, group: int, queries: int, keys: int, *, causal: bool = False, quantised: bool = False
-) -> Trial:
+    given: Given, batch: int, heads: int, group: int, queries: int, keys: int, *, causal: bool = False, quantised: bool = False
+) -> Wanted:
     """fmha_v3_fwd: heads of 128, tensors (batch, tokens, heads, 128), bfloat16 or FP8; with the logarithms of the sums.
 
     `heads` query heads, `group` of them for a head of keys. A causal query sees the keys that end with it, the last all; a
     work-group of a causal kernel takes two tiles of 256 queries, the second with the keys from the last to the first. There
     the FP8 kernel applies the scales of Q and K once more, to a scale that has them already: a fault of it, followed here.
     """
-    random = np.random.default_rng(7)
     width, kv_heads, tile = 128, heads // group, 256
     steps = FP8_STEPS if quantised else BF16_STEPS
-    narrow = fp8 if quantised else bf16_nearest
-    query, key, value = (
-        narrow(random.standard_normal((batch, tokens, count, width)))
-        for tokens, count in ((queries, heads), (keys, kv_heads), (keys, kv_heads))
-    )
-    scales = np.array([0.5, 1.25, 0.75], F32) if quantised else np.ones(3, F32)
+    query = given("query", batch, queries, heads, width)
+    key, value = (given(name, batch, keys, kv_heads, width) for name in ("key", "value"))
+    scales = [given(name)[()] for name in ("scale_q", "scale_k", "scale_v")] if quantised else [F32(1)] * 3
     scale = F32(width**-0.5)
     visible = np.arange(keys) <= np.arange(queries)[:, None] + keys - queries if causal else np.ones((queries, keys), bool)
     result, room = np.zeros((batch, queries, heads, width), F32), np.zeros((batch, queries, heads, width))
@@ -48,20 +44,4 @@ def forward(
                     last_first=second,
                 )  # fmt: skip
                 result[b, rows, h], room[b, rows, h], logarithm[b, h, rows] = head.out, head.room, head.lse
-    kind, item = ("fp8", 1) if quantised else ("bf16", 2)
-    row, kv_row, out_row = heads * width * item, kv_heads * width * item, heads * width * 2
-    slots = (
-        out("out", result.shape, "bf16"), Tensor("query", query, kind), Tensor("key", key, kind), Tensor("value", value, kind),
-        out("lse", logarithm.shape, "f32"), width**-0.5, queries, row, tile * row, width * item, queries * row, group,
-        kv_row, width * item, keys * kv_row, 5 if heads % 8 == 0 or not causal else 3, 1, keys, width, width, heads,
-        kv_row, width * item, keys * kv_row, out_row, width * 2, queries * out_row, NULL, NULL, queries * 4, NULL, NULL,
-        *(Tensor(name, scales[n : n + 1], "f32") for n, name in enumerate(("scale_q", "scale_k", "scale_v")) if quantised),
-        *([0] * 6 if quantised else ()),
-    )  # fmt: skip
-    tiles = -(-queries // tile)
-    return Trial(
-        (-(-tiles // 2) if causal else tiles, heads, batch),
-        slots,
-        {"out": near(result, room), "lse": near(logarithm, 2e-6)},
-        512,
-    )
+    return Wanted({"out": near(result, room), "lse": near(logarithm, 2e-6)})

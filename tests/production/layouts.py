@@ -20,6 +20,13 @@ def shuffle_weight(weight: Array, element_bytes: int, rows: int = 16, depth: int
     return np.ascontiguousarray(tiles.transpose(0, 1, 3, 4, 2, 5)).reshape(weight.shape)
 
 
+def unshuffled(shuffled: Array, element_bytes: int, rows: int = 16, depth: int = 16) -> Array:
+    """The weight (..., n, k) of which `shuffle_weight` makes this."""
+    piece, n, k = 16 // element_bytes, shuffled.shape[-2], shuffled.shape[-1]
+    tiles = shuffled.reshape(-1, n // rows, k // (2 * depth), 2 * depth // piece, rows, piece)
+    return np.ascontiguousarray(tiles.transpose(0, 1, 4, 2, 3, 5)).reshape(shuffled.shape)
+
+
 def chain_order(depth: int, held: int, taken: int, groups: int = 4) -> Array:
     """The order in which a chain of MFMAs takes k, shape (depth,).
 

@@ -11,52 +11,45 @@ from examples.references.arithmetic import F32, exp2, fma
 from examples.references.matrix import BF16, FP8, multiply_add
 from tests.production import flash
 from tests.production.layouts import chain_order
-from tests.production.numbers import Array, bf16_away, bf16_nearest, fp8
-from tests.production.trial import NULL, Slot, Tensor, Trial, near, out
+from tests.production.numbers import Array, bf16_away, fp8
+from tests.production.trial import Given, Wanted, near
 
 STEPS = flash.Steps(256, BF16, 4, 4, 8, bf16_away, bf16_away, 2.0**-7)
 WIDTH, BLOCK = 128, 16
 FACTOR = flash.LOG2_E / F32(WIDTH) ** F32(0.5)
 
 
-def _slots(
-    query: Array, key: Array, value: Array, scales: tuple[Tensor, ...], table: Array, lengths: tuple[int, ...], kind: str
-) -> tuple[Slot, ...]:
-    """The arguments; key and value (blocks, kv heads, 16, 128) lie in pieces of 16 bytes along the head and along tokens."""
-    (blocks, kv_heads), item = key.shape[:2], 2 if kind == "bf16" else 1
-    piece, head = 16 // item, BLOCK * WIDTH * item
-    return (
-        out("out", query.shape, "bf16"), Tensor("query", query, "bf16"),
-        Tensor("key", key.reshape(blocks, kv_heads, BLOCK, -1, piece).transpose(0, 1, 3, 2, 4), kind),
-        Tensor("value", value.reshape(blocks, kv_heads, -1, piece, WIDTH).transpose(0, 1, 2, 4, 3), kind),
-        Tensor("table", table, "i32"), Tensor("lengths", np.array(lengths), "i32"), *(scales or (NULL, NULL)),
-        float(FACTOR), table.shape[1], kv_heads, query.shape[1] * WIDTH * 2, kv_heads * head, head,
-        0, query.shape[1] // kv_heads, NULL,
-    )  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """Keys and values (blocks, kv heads, 16, 128) of a paged cache, and each sequence's blocks and tokens."""
+
+    key: Array
+    value: Array
+    table: Array
+    lengths: Array
 
 
-def _table(random: np.random.Generator, lengths: tuple[int, ...]) -> tuple[Array, int]:
-    """Random pages of each sequence, and how many pages there are."""
-    most = max(-(-length // BLOCK) for length in lengths)
-    blocks = len(lengths) * most + 3
-    return random.permutation(blocks)[: len(lengths) * most].reshape(-1, most), blocks
+def _cache(given: Given, sequences: int, blocks: int, kv_heads: int, most: int, item: int) -> Cache:
+    """The cache that a launch holds, of `item` bytes a number: in pieces of 16 bytes along the head and along tokens."""
+    piece = 16 // item
+    key = given("key", blocks, kv_heads, WIDTH // piece, BLOCK, piece).transpose(0, 1, 3, 2, 4)
+    value = given("value", blocks, kv_heads, BLOCK // piece, WIDTH, piece).transpose(0, 1, 2, 4, 3)
+    whole = (blocks, kv_heads, BLOCK, WIDTH)
+    return Cache(key.reshape(whole), value.reshape(whole), given("table", sequences, most), given("lengths", sequences))
 
 
-def plain(lengths: tuple[int, ...], kv_heads: int, group: int) -> Trial:
-    """Keys and values in bfloat16."""
-    random = np.random.default_rng(6)
-    table, blocks = _table(random, lengths)
-    query = bf16_nearest(random.standard_normal((len(lengths), kv_heads * group, WIDTH)))
-    key, value = (bf16_nearest(random.standard_normal((blocks, kv_heads, BLOCK, WIDTH))) for _ in range(2))
+def plain(given: Given, sequences: int, most: int, kv_heads: int, group: int) -> Wanted:
+    """Keys and values in bfloat16; `most` blocks a sequence, and three more than that in the cache."""
+    cache = _cache(given, sequences, sequences * most + 3, kv_heads, most, 2)
+    query = given("query", sequences, kv_heads * group, WIDTH)
     result, room = np.zeros(query.shape, F32), np.zeros(query.shape)
-    for sequence, length in enumerate(lengths):
+    for sequence, length in enumerate(cache.lengths):
         for head in range(kv_heads):
             mine = slice(head * group, (head + 1) * group)
-            keys, values = (x[table[sequence], head].reshape(-1, WIDTH)[:length] for x in (key, value))
+            keys, values = (x[cache.table[sequence], head].reshape(-1, WIDTH)[:length] for x in (cache.key, cache.value))
             done = flash.forward(query[sequence, mine], keys, values, FACTOR, 1.0, STEPS, np.ones((group, length), bool))
             result[sequence, mine], room[sequence, mine] = done.out, done.room
-    slots = _slots(query, key, value, (), table, lengths, "bf16")
-    return Trial((kv_heads, len(lengths), 1), slots, {"out": near(result, room)})
+    return Wanted({"out": near(result, room)})
 
 
 def _fp8_product(a: Array, b: Array) -> Array:
@@ -71,12 +64,11 @@ def _int8_product(a: Array, b: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Narrow:
-    """A narrow format: its name, largest number, rounding and product, and how far a number may be from its neighbour.
+    """A narrow format: its largest number, rounding and product, and how far a number may be from its neighbour.
 
     That is the larger of `share` of the number and `least`.
     """
 
-    kind: str
     largest: float
     rounded: Callable[[Array], Array]
     product: Callable[[Array, Array], Array]
@@ -89,8 +81,8 @@ class Narrow:
         return self.rounded(rows * scale), F32(1) / scale
 
 
-FP8_TOKENS = Narrow("fp8", 240, fp8, _fp8_product, 2.0**-3, 2.0**-10)
-INT8_TOKENS = Narrow("i8", 127, np.trunc, _int8_product, 0.0, 1.0)
+FP8_TOKENS = Narrow(240, fp8, _fp8_product, 2.0**-3, 2.0**-10)
+INT8_TOKENS = Narrow(127, np.trunc, _int8_product, 0.0, 1.0)
 
 
 def _head(query: Array, key: Array, value: Array, scales: tuple[Array, Array], narrow: Narrow) -> tuple[Array, Array]:
@@ -124,22 +116,18 @@ def _head(query: Array, key: Array, value: Array, scales: tuple[Array, Array], n
     return result, size / sums + 2.0**-7 * np.abs(result)
 
 
-def scaled(lengths: tuple[int, ...], kv_heads: int, group: int, narrow: Narrow) -> Trial:
+def scaled(given: Given, sequences: int, most: int, kv_heads: int, group: int, narrow: Narrow) -> Wanted:
     """Keys and values in a narrow format, with a scale for each token and head."""
-    random = np.random.default_rng(14)
-    table, blocks = _table(random, lengths)
-    query = bf16_nearest(random.standard_normal((len(lengths), kv_heads * group, WIDTH)))
-    shape = (blocks, kv_heads, BLOCK, WIDTH)
-    key, value = (narrow.rounded(np.clip(40 * random.standard_normal(shape), -127, 127)).astype(F32) for _ in range(2))
-    scales = [random.uniform(0.01, 0.03, shape[:3]).astype(F32) for _ in range(2)]
+    blocks = sequences * most + 3
+    cache = _cache(given, sequences, blocks, kv_heads, most, 1)
+    query = given("query", sequences, kv_heads * group, WIDTH)
+    scales = [given(name, blocks, kv_heads, BLOCK) for name in ("key_scale", "value_scale")]
     result, room = np.zeros(query.shape, F32), np.zeros(query.shape)
-    for sequence, length in enumerate(lengths):
+    for sequence, length in enumerate(cache.lengths):
         for head in range(kv_heads):
-            mine = slice(head * group, (head + 1) * group)
-            keys, values = (x[table[sequence], head].reshape(-1, WIDTH)[:length] for x in (key, value))
-            key_scale, value_scale = (x[table[sequence], head].ravel()[:length] for x in scales)
+            mine, pages = slice(head * group, (head + 1) * group), cache.table[sequence]
+            keys, values = (x[pages, head].reshape(-1, WIDTH)[:length].astype(F32) for x in (cache.key, cache.value))
+            key_scale, value_scale = (x[pages, head].ravel()[:length] for x in scales)
             done = _head(query[sequence, mine], keys, values, (key_scale, value_scale), narrow)
             result[sequence, mine], room[sequence, mine] = done
-    tensors = Tensor("key_scale", scales[0], "f32"), Tensor("value_scale", scales[1], "f32")
-    slots = _slots(query, key, value, tensors, table, lengths, narrow.kind)
-    return Trial((kv_heads, len(lengths), 1), slots, {"out": near(result, room)})
+    return Wanted({"out": near(result, room)})

@@ -8,7 +8,7 @@ import pytest
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
 from tests.production.cases import CASES
-from tests.production.trial import judge
+from tests.production.trial import tried
 
 CORPUS = os.environ.get("ASMEVO_CORPUS", "")
 
@@ -21,5 +21,5 @@ def load(path):
 @pytest.mark.skipif(not CORPUS, reason="ASMEVO_CORPUS does not name a folder of production objects (ROCm/aiter, hsa)")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_kernel_leaves_what_its_reference_says(case):
-    for judged in judge(load(case.path), case.build(), case.mode):
+    for judged in tried(load(case.path), case):
         assert judged.same_bits >= case.alike.get(judged.buffer, 0.0)

@@ -1,80 +1,60 @@
-"""A trial: one production kernel's launch and what it must leave; how it is run and judged.
+"""A trial: one production kernel's launch file, and what its run must leave; how it is run and judged.
 
-Owns packing of arguments and the comparison. It knows no kernel.
+Owns what references are given and the comparison. It knows no kernel.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from asmevo.backend.emulator import run
-from asmevo.backend.launch import Buffer, Dispatch, PointerSlot
+from asmevo.backend.launch import Buffer, Dispatch
 from asmevo.ir.kernel import Kernel
-from asmevo.verify.launch_data import POISON, element_types
+from asmevo.verify.launch_data import element_types
+from asmevo.verify.launches import load_launches
 from examples.references.expected import Expected, between
+from tests.support import EXAMPLES
 
 Array = npt.NDArray[Any]
-SLOT_BYTES = 16
-"""AITER's hand-written kernels take each argument in a slot of this size."""
+LAUNCHES = EXAMPLES / "production"
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
-    """A buffer argument. `values` are numbers of any shape, encoded as `dtype`; of an output only their count matters.
+class Given:
+    """The numbers that a launch puts into its buffers."""
 
-    `role` is in, out or inout as in launch files; `offset` is added to the address that the kernel gets, in bytes.
+    dispatch: Dispatch
+    target: str
+
+    def __call__(self, name: str, *shape: int) -> Array:
+        """A buffer as numbers of this shape, floats as float32."""
+        (buffer,) = (buffer for buffer in self.dispatch.buffers if buffer.name == name)
+        element = element_types(self.target)[buffer.dtype]
+        values = element.decode(buffer.data)
+        return (values.astype(np.float32) if element.is_float else values.astype(np.int64)).reshape(shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Expected results by buffer name.
+
+    `canonical` brings an output whose order is free into the expected one. `scratch` names outputs that mean nothing.
     """
 
-    name: str
-    values: Array
-    dtype: str
-    role: str = "in"
-    offset: int = 0
-
-
-def out(name: str, shape: Sequence[int], dtype: str) -> Tensor:
-    """An output of this shape, undefined at the start."""
-    return Tensor(name, np.zeros(tuple(shape), np.float32), dtype, "out")
-
-
-@dataclass(frozen=True, slots=True)
-class Null:
-    """A null pointer."""
-
-
-NULL = Null()
-Slot = Tensor | Null | int | float
-"""A buffer's address, a 32-bit whole number or a float32."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """A launch and its expected results by buffer name.
-
-    `natural` packs arguments at their own alignment, as compilers do. `canonical` brings an output whose order is free into
-    the expected one. `scratch` names outputs that mean nothing. `behind` are buffers that no argument points to: they come
-    first, so that the emulator's `base_address` gives their addresses.
-    """
-
-    grid: tuple[int, int, int]
-    slots: tuple[Slot, ...]
     expected: Mapping[str, Expected]
-    workgroup: int = 256
-    natural: bool = False
     canonical: Mapping[str, Callable[[Array], Array]] = field(default_factory=dict[str, Callable[[Array], Array]])
     scratch: tuple[str, ...] = ()
-    behind: tuple[Tensor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A kernel under test: its family, its object below hsa/gfx942, the launch's shape in words, and its trial.
+    """A kernel under test: its family, its object below hsa/gfx942, the name of a launch in its launch file, its reference.
 
     `tolerance` says what results may differ by and why. `why_fast` says why the strict mode can't be used; empty where it is.
     `alike` is the least share of results, by buffer, that must have the reference's very bits.
@@ -83,7 +63,7 @@ class Case:
     family: str
     path: str
     shape: str
-    build: Callable[[], Trial]
+    reference: Callable[[Given], Wanted]
     tolerance: str
     why_fast: str = ""
     alike: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -95,6 +75,16 @@ class Case:
     @property
     def name(self) -> str:
         return f"{self.path.removesuffix('.co')}: {self.shape}"
+
+    @property
+    def launch_file(self) -> Path:
+        """The kernel's launch file; the case's launch in it is called `shape`."""
+        return LAUNCHES / f"{Path(self.path).stem}.toml"
+
+    def dispatch(self, kernel: Kernel) -> Dispatch:
+        """The launch, of the kernel's object."""
+        (found,) = (one for one in load_launches(self.launch_file, kernel) if one.name == self.shape)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,55 +103,25 @@ def near(value: Array, slack: Array | float, rounded: Callable[[Array], Array] =
     return between((flat - room).ravel(), rounded(flat.ravel().astype(np.float32)), (flat + room).ravel())
 
 
-def dispatch_of(kernel: Kernel, trial: Trial) -> Dispatch:
-    """The trial as a dispatch of `kernel`; argument bytes that no slot fills are zero."""
-    types = element_types(kernel.target)
-    buffers = [_buffer(tensor, types) for tensor in trial.behind]
-    pointers: list[PointerSlot] = []
-    kernarg = bytearray()
-    for slot in trial.slots:
-        if isinstance(slot, (Tensor, Null)):
-            raw = bytes(8)
-        else:
-            raw = np.float32(slot).tobytes() if isinstance(slot, float) else (slot & 0xFFFFFFFF).to_bytes(4, "little")
-        kernarg += bytes(-len(kernarg) % (len(raw) if trial.natural else SLOT_BYTES))
-        if isinstance(slot, Tensor):
-            names = [buffer.name for buffer in buffers]
-            if slot.name not in names:
-                buffers.append(_buffer(slot, types))
-                names.append(slot.name)
-            pointers.append(PointerSlot(len(kernarg), names.index(slot.name), slot.offset))
-        kernarg += raw
-    declared = kernel.descriptor.kernarg_bytes if kernel.descriptor else 0
-    return Dispatch(
-        kernel.name, kernel.name, trial.grid, (trial.workgroup, 1, 1),
-        bytes(kernarg.ljust(declared, b"\0")), tuple(pointers), tuple(buffers),
-    )  # fmt: skip
-
-
-def _buffer(tensor: Tensor, types: Mapping[str, Any]) -> Buffer:
-    element = types[tensor.dtype]
-    if tensor.role == "out":
-        data = np.full(math.prod(tensor.values.shape) * element.size, POISON, np.uint8)
-    else:
-        data = element.encode(np.ascontiguousarray(tensor.values))
-    return Buffer(tensor.name, data, tensor.role != "in", tensor.role != "out", tensor.dtype)
-
-
-def judge(kernel: Kernel, trial: Trial, mode: str, seed: int = 0) -> list[Judged]:
-    """Runs the trial; raises AssertionError for a fault, a result out of bounds, or a result where none is expected."""
-    dispatch = dispatch_of(kernel, trial)
+def judge(kernel: Kernel, dispatch: Dispatch, wanted: Wanted, mode: str, seed: int = 0) -> list[Judged]:
+    """Runs a launch; raises AssertionError for a fault, a result out of bounds, or a result where none is expected."""
     result = run(kernel, dispatch, mode=mode, seed=seed)
     assert not result.faults, result.faults[0]
     types = element_types(kernel.target)
     judged: list[Judged] = []
     for buffer, data, written in zip(dispatch.buffers, result.buffers, result.written, strict=True):
-        if buffer.name not in trial.expected:
-            assert not buffer.writable or buffer.name in trial.scratch, f"no reference for {buffer.name}"
+        if buffer.name not in wanted.expected:
+            assert not buffer.writable or buffer.name in wanted.scratch, f"no reference for {buffer.name}"
             continue
-        canonical = trial.canonical.get(buffer.name, _as_it_is)
-        judged.append(_compare(buffer, types[buffer.dtype], data, written, trial.expected[buffer.name], canonical))
+        canonical = wanted.canonical.get(buffer.name, _as_it_is)
+        judged.append(_compare(buffer, types[buffer.dtype], data, written, wanted.expected[buffer.name], canonical))
     return judged
+
+
+def tried(kernel: Kernel, case: Case) -> list[Judged]:
+    """Runs a case's launch and compares with its reference, as `judge`."""
+    dispatch = case.dispatch(kernel)
+    return judge(kernel, dispatch, case.reference(Given(dispatch, kernel.target)), case.mode)
 
 
 def _as_it_is(values: Array) -> Array:

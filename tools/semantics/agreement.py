@@ -69,6 +69,15 @@ def rows() -> list[list[str]]:
     return [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
 
 
+def _by_key(found: list[list[str]]) -> dict[tuple[str, str, str], list[str]]:
+    return {(row[0], row[1], row[3]): row for row in found}
+
+
+def _write(found: dict[tuple[str, str, str], list[str]]) -> None:
+    text = HEAD + "".join("\t".join(row) + "\n" for _, row in sorted(found.items()))
+    write_atomically(RESULTS, text.encode())
+
+
 def compared(definition: OpcodeDef, target: str, inputs: int) -> Row:
     """The row of an opcode on a target."""
     sys.path.insert(0, str(ROOT / "tests"))
@@ -96,8 +105,9 @@ def main(arguments: Iterable[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="a regular expression that mnemonics must match")
     parser.add_argument("--again", action="store_true", help="forget what the results file has")
     given = parser.parse_args(None if arguments is None else list(arguments))
-    done = [] if given.again else rows()
-    known = {(row[0], row[1], row[3]) for row in done}
+    if given.again:
+        _write({})
+    known = set(_by_key(rows()))
     failed = 0
     wanted: list[tuple[OpcodeDef, str]] = []
     for definition, target in chosen():
@@ -107,8 +117,8 @@ def main(arguments: Iterable[str] | None = None) -> int:
         for problem in problems:
             print(problem, file=sys.stderr, flush=True)
         failed += bool(problems)
-        done.append(row)
-        write_atomically(RESULTS, (HEAD + "".join("\t".join(row) + "\n" for row in sorted(done))).encode())
+        # Read again: another run may have added rows.
+        _write(_by_key(rows()) | _by_key([row]))
     return int(failed > 0)
 
 
