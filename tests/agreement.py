@@ -26,7 +26,7 @@ from asmevo.frontend.parser import parse_line
 from asmevo.ir.instruction import Immediate, Instruction, Register, Symbolic
 from asmevo.ir.isa.model import OpcodeDef
 from asmevo.ir.printer import print_instruction
-from asmevo.ir.registers import EXEC, MODE, SCC, VGPR0
+from asmevo.ir.registers import EXEC, M0, MODE, SCC, VCC, VGPR0
 from asmevo.ir.semantics import program_of, source_bits
 from asmevo.ir.semantics.expr import Domain, Op, Program
 from asmevo.ir.semantics.matrix import plain_operation
@@ -49,7 +49,7 @@ from machines import (
     random_machine,
 )
 from reference_step import SPECIALS, run_reference
-from z3_step import Encoded, encoded_results
+from z3_step import Encoded, Place, encoded_results
 
 _SOURCES = ("src0", "src1", "src2", "ssrc0", "ssrc1")
 APPROXIMATE = frozenset({Op.FEXP2, Op.FLOG2, Op.FSIN, Op.FCOS})
@@ -272,7 +272,8 @@ def _compare_waves(form: _Form, inputs: int, outcome: Outcome) -> None:
         outcome.inputs += per_wave
         if encoded:
             outcome.z3 += per_wave
-            found += z3_differences(encoded, aimed, after, range(per_wave))
+            lanes = range(per_wave)
+            found += z3_differences(encoded, [Place(aimed, n) for n in lanes], [Place(after, n) for n in lanes])
         if found:
             outcome.problems.append(f"{form.name()}, turn {turn}: {found[0]}")
             return
@@ -285,8 +286,12 @@ def _compare_scalar(form: _Form, inputs: int, outcome: Outcome) -> None:
     encoded = encoded_results(i, form.target)
     rng = np.random.default_rng([form.seed, zlib.crc32(form.name().encode())])
     machine = random_machine(form.number)
+    contents, rows = _Contents(rng, LANES), patterns(rng, 128, LANES).T.copy()
+    named = [o.range for o in i.operands if isinstance(o, Register) and o.range.unit < VGPR0]
+    fresh = sorted({unit for r in named for unit in range(r.unit & ~1, r.unit + r.count, 2)} | {VCC, EXEC, M0})
     for pairs, turn in itertools.chain(((None, n) for n in range(-(-inputs // LANES))), _corner_turns(form)):
-        rows = patterns(rng, 128, LANES).T.copy()
+        for unit in fresh:
+            rows[:, unit : unit + 2] = contents.take(2).T
         rows[:, SCC] = rng.integers(0, 2, LANES)
         rows[:, MODE] = _MODES[turn % len(_MODES)]
         if turn % 4 == 0:
@@ -302,9 +307,8 @@ def _compare_scalar(form: _Form, inputs: int, outcome: Outcome) -> None:
         found = [f"unit {u}: {after[n, u]:#x} != {expected[n, u]:#x}" for n, u in wrong[:1]]
         if encoded:
             outcome.z3 += LANES
-            for n in range(LANES):
-                left = Machine(after[n], machine.vector, machine.buffer, machine.lds, machine.scratch)
-                found += z3_differences(encoded, states[n], left, range(1))
+            left = [Machine(row, machine.vector, machine.buffer, machine.lds, machine.scratch) for row in after]
+            found += z3_differences(encoded, [Place(m, 0) for m in states], [Place(m, 0) for m in left])
         if found:
             outcome.problems.append(f"{form.name()}, turn {turn}: {found[0]}")
             return
@@ -350,14 +354,14 @@ def _corner_turns(form: _Form) -> Iterator[tuple[list[tuple[int, ...]] | None, i
             yield pairs, turn
 
 
-def z3_differences(encoded: list[Encoded], machine: Machine, after: Machine, lanes: range) -> list[str]:
+def z3_differences(encoded: list[Encoded], before: list[Place], after: list[Place]) -> list[str]:
     """Where z3's value of a result is not what the native engine left."""
     for result in encoded:
-        for lane, values in zip(lanes, result.values(machine, lanes), strict=True):
+        for place, values in zip(after, result.values(before), strict=True):
             for part, found in zip(result.parts, values, strict=True):
-                left = _left(after, part.unit, lane, ballot=part.is_ballot)
+                left = _left(place.machine, part.unit, place.lane, ballot=part.is_ballot)
                 if found != left:
-                    return [f"z3: unit {part.unit}, lane {lane}: {found:#x} != {left:#x}"]
+                    return [f"z3: unit {part.unit}, lane {place.lane}: {found:#x} != {left:#x}"]
     return []
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import z3
-from z3 import z3core
 
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.registers import VGPR0
@@ -22,7 +20,17 @@ from asmevo.verify.equivalence.solver import _Encoder, _ident
 from asmevo.verify.equivalence.terms import Term, cone
 from machines import Machine
 
-LANE_BITS = 6
+LANE_BITS, RESULT_BITS = 6, 64
+BATCH = 8
+
+
+@dataclass(frozen=True)
+class Place:
+    """A lane of a state."""
+
+    machine: Machine
+    lane: int
+
 
 _UNDERSTOOD = frozenset(
     {"const", "var", "lane", "sum", "mul", "and", "or", "xor", "not", "ite", "lane_bit", "extract", "eq", "ult", "slt", "sext"}
@@ -39,7 +47,7 @@ class Part:
     is_ballot: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Encoded:
     """The values of one or two written units in the symbolic lane, the first one's in the lower bits of `expression`."""
 
@@ -49,36 +57,51 @@ class Encoded:
     """z3's names of the lane and of each unit that the values depend on."""
     units: tuple[int, ...]
     """Those units."""
+    sizes: tuple[int, ...]
+    """The names' bits."""
 
-    def values(self, machine: Machine, lanes: Iterable[int]) -> Iterator[tuple[int, ...]]:
-        """The parts' values in each lane of a state: z3 puts numbers for names and simplifies.
+    def values(self, places: Sequence[Place]) -> Iterator[tuple[int, ...]]:
+        """The parts' values in each place: z3 puts numbers for names and simplifies.
 
-        Through z3's C functions, since its Python objects take ten times as long as z3 does.
+        Many places at a time, since each number that goes to z3 or comes back takes longer than z3 itself.
         """
-        context = z3.main_ctx().ref()
-        count, expression = len(self.names), self.expression.as_ast()
-        replaced, sorts = _objects(self.names)
-        value = ctypes.c_ulonglong()
-        for lane in lanes:
-            held = [int(machine.vector[unit - VGPR0, lane] if unit >= VGPR0 else machine.scalar[unit]) for unit in self.units]
-            kept: list[Any] = []
-            for number, sort in zip((lane, *held), sorts, strict=True):
-                kept.append(z3core.Z3_mk_unsigned_int64(context, number, sort))
-                z3core.Z3_inc_ref(context, kept[-1])
-            kept.append(z3core.Z3_substitute(context, expression, count, replaced, (z3core.Ast * count)(*kept)))
-            z3core.Z3_inc_ref(context, kept[-1])
-            kept.append(z3core.Z3_simplify(context, kept[-1]))
-            z3core.Z3_inc_ref(context, kept[-1])
-            assert z3core.Z3_get_numeral_uint64(context, kept[-1], ctypes.byref(value)), "z3 computed no number"
-            for ast in kept:
-                z3core.Z3_dec_ref(context, ast)
-            yield tuple(value.value >> 32 * n & 0xFFFFFFFF for n in range(len(self.parts)))
+        inputs, results = _batch(self)
+        slot = sum(self.sizes)
+        for start in range(0, len(places), BATCH):
+            batch = places[start : start + BATCH]
+            number = 0
+            for n, place in enumerate(batch):
+                number |= self._packed(place) << n * slot
+            value = z3.simplify(z3.substitute(results, (inputs, z3.BitVecVal(number, inputs.size())))).as_long()
+            for n in range(len(batch)):
+                both = value >> n * RESULT_BITS
+                yield tuple(both >> 32 * part & 0xFFFFFFFF for part in range(len(self.parts)))
+
+    def _packed(self, place: Place) -> int:
+        """The lane's number, then what the units hold there."""
+        packed, shift = place.lane, LANE_BITS
+        for unit, size in zip(self.units, self.sizes[1:], strict=True):
+            held = place.machine.vector[unit - VGPR0, place.lane] if unit >= VGPR0 else place.machine.scalar[unit]
+            packed |= (int(held) & (1 << size) - 1) << shift
+            shift += size
+        return packed
 
 
 @lru_cache(maxsize=64)
-def _objects(names: tuple[Any, ...]) -> tuple[Any, list[Any]]:
-    """The C library's objects of names, and of their sorts."""
-    return (z3core.Ast * len(names))(*(name.as_ast() for name in names)), [name.sort().ast for name in names]
+def _batch(encoded: Encoded) -> tuple[Any, Any]:
+    """A name for the inputs of `BATCH` places together, and their results together."""
+    slot = sum(encoded.sizes)
+    inputs = z3.BitVec("inputs", slot * BATCH)
+    results: list[Any] = []
+    for n in range(BATCH):
+        at = n * slot
+        given: list[tuple[Any, Any]] = []
+        for name in encoded.names:
+            given.append((name, z3.Extract(at + name.size() - 1, at, inputs)))
+            at += name.size()
+        result = z3.substitute(encoded.expression, *given)
+        results.append(z3.ZeroExt(RESULT_BITS - result.size(), result))
+    return inputs, z3.Concat(*reversed(results))
 
 
 def encoded_results(i: Instruction, target: str) -> list[Encoded]:
@@ -124,4 +147,4 @@ def _encoded(written: list[tuple[Part, Term]]) -> Encoded:
     values = [encoder.of(term) for term in terms]
     wide = [z3.ZeroExt(32 - value.size(), value) for value in values]
     expression = z3.Concat(*reversed(wide)) if len(wide) > 1 else wide[0]
-    return Encoded(tuple(part for part, _ in written), expression, names, tuple(number for _, number in inputs))
+    return Encoded(tuple(part for part, _ in written), expression, names, tuple(number for _, number in inputs), tuple(name.size() for name in names))

@@ -10,18 +10,12 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 
-def shuffle_weight(weight: Array, element_bytes: int, rows: int = 16, depth: int = 16) -> Array:
-    """Rows of a weight (..., n, k) in tiles of `rows` by 2 `depth`: a tile holds 16 bytes of each row, then the next 16 bytes.
-
-    `depth` counts elements; a tile's k is twice that, as AITER counts it.
-    """
-    piece, n, k = 16 // element_bytes, weight.shape[-2], weight.shape[-1]
-    tiles = weight.reshape(-1, n // rows, rows, k // (2 * depth), 2 * depth // piece, piece)
-    return np.ascontiguousarray(tiles.transpose(0, 1, 3, 4, 2, 5)).reshape(weight.shape)
-
-
 def unshuffled(shuffled: Array, element_bytes: int, rows: int = 16, depth: int = 16) -> Array:
-    """The weight (..., n, k) of which `shuffle_weight` makes this."""
+    """Rows of a weight (..., n, k) that lies in tiles of `rows` by 2 `depth`.
+
+    A tile holds 16 bytes of each row, then the next 16 bytes. `depth` counts elements; a tile's k is twice that, as AITER
+    counts it.
+    """
     piece, n, k = 16 // element_bytes, shuffled.shape[-2], shuffled.shape[-1]
     tiles = shuffled.reshape(-1, n // rows, k // (2 * depth), 2 * depth // piece, rows, piece)
     return np.ascontiguousarray(tiles.transpose(0, 1, 4, 2, 3, 5)).reshape(shuffled.shape)

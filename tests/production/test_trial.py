@@ -1,16 +1,21 @@
-"""What a trial refuses, on a shipped kernel; layouts and narrow numbers against the obvious way."""
+"""What a trial refuses, on a shipped kernel; its launch files; layouts and narrow numbers against the obvious way."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
+from asmevo.backend.launch import Dispatch
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
+from asmevo.verify.launch_file import read_launch_file
+from asmevo.verify.launches import parse_launches
 from examples.references.expected import exact
-from tests.production.layouts import chain_order, shuffle_weight
+from tests.production.cases import CASES
+from tests.production.layouts import chain_order, unshuffled
+from tests.production.moe import shares
 from tests.production.numbers import bf16_away, bf16_cut, bf16_nearest, fp8
-from tests.production.trial import NULL, Tensor, Trial, dispatch_of, judge, near, out
+from tests.production.trial import LAUNCHES, Given, Wanted, judge, near
 from tests.support import EXAMPLES
 
 F32 = np.float32
@@ -21,73 +26,116 @@ def kernel():
     return recover(load_file(EXAMPLES / "kernels" / "vector_add.co"))
 
 
-def addition(count=1024, written=1024):
-    x, y = np.arange(count, dtype=F32), np.full(count, F32(0.5))
-    slots = (Tensor("x", x, "f32"), Tensor("y", y, "f32"), out("out", (count,), "f32"), written, NULL, NULL)
-    return Trial((1, 1, 1), slots, {"out": exact(x + y)}, natural=True)
+ADDITION = """
+version = 1
+grid = [1]
+workgroup = [256]
+rest = "zero"
+args = [
+  {{ name = "x", buffer = [{count}], dtype = "f32", fill = "arange" }},
+  {{ name = "y", buffer = [{count}], dtype = "f32", fill = "constant", value = 0.5 }},
+  {{ name = "out", buffer = [{count}], dtype = "f32", role = "out" }},
+  {{ scalar = {written}, dtype = "i32" }},
+]
+"""
+
+
+@dataclass(frozen=True)
+class Trial:
+    dispatch: Dispatch
+    wanted: Wanted
+
+    def judged(self, kernel):
+        return judge(kernel, self.dispatch, self.wanted, "strict")
+
+    def expecting(self, **changes):
+        return replace(self, wanted=replace(self.wanted, **changes))
+
+
+def addition(kernel, count=1024, written=1024):
+    (dispatch,) = parse_launches(ADDITION.format(count=count, written=written), "addition.toml", kernel)
+    given = Given(dispatch, kernel.target)
+    return Trial(dispatch, Wanted({"out": exact(given("x", count) + given("y", count))}))
 
 
 def test_right_results_are_accepted_and_measured(kernel):
-    (judged,) = judge(kernel, addition(), "strict")
+    (judged,) = addition(kernel).judged(kernel)
     assert (judged.buffer, judged.same_bits, judged.largest, judged.used) == ("out", 1.0, 0.0, 0.0)
 
 
 def test_a_result_one_bit_off_is_refused(kernel):
-    trial = addition()
-    value = trial.expected["out"].value.copy()
+    trial = addition(kernel)
+    value = trial.wanted.expected["out"].value.copy()
     value[7] = np.nextafter(value[7], F32(np.inf))
     with pytest.raises(AssertionError, match=r"out: 1 of 1024 wrong, first \[7\]: 7.5"):
-        judge(kernel, replace(trial, expected={"out": exact(value)}), "strict")
+        trial.expecting(expected={"out": exact(value)}).judged(kernel)
 
 
 def test_a_result_that_is_not_written_is_refused(kernel):
     with pytest.raises(AssertionError, match=r"out\[1000\] was not written"):
-        judge(kernel, addition(written=1000), "strict")
+        addition(kernel, written=1000).judged(kernel)
 
 
 def test_an_output_without_a_reference_is_refused(kernel):
+    trial = addition(kernel).expecting(expected={})
     with pytest.raises(AssertionError, match="no reference for out"):
-        judge(kernel, replace(addition(), expected={}), "strict")
-    assert judge(kernel, replace(addition(), expected={}, scratch=("out",)), "strict") == []
+        trial.judged(kernel)
+    assert trial.expecting(scratch=("out",)).judged(kernel) == []
 
 
 def test_a_fault_is_refused(kernel):
     with pytest.raises(AssertionError, match="out-of-bounds"):
-        judge(kernel, replace(addition(count=512), expected={}), "strict")
+        addition(kernel, count=512).judged(kernel)
 
 
 def test_bounds_and_their_use(kernel):
-    trial = addition()
-    value = trial.expected["out"].value
-    (judged,) = judge(kernel, replace(trial, expected={"out": near(value + 0.25, 0.5)}), "strict")
+    trial = addition(kernel)
+    value = trial.wanted.expected["out"].value
+    (judged,) = trial.expecting(expected={"out": near(value + 0.25, 0.5)}).judged(kernel)
     assert (judged.same_bits, judged.largest, judged.used) == (0.0, 0.25, 0.5)
     with pytest.raises(AssertionError, match="1024 of 1024 wrong"):
-        judge(kernel, replace(trial, expected={"out": near(value + 0.25, 0.125)}), "strict")
+        trial.expecting(expected={"out": near(value + 0.25, 0.125)}).judged(kernel)
 
 
 def test_an_order_that_is_free_is_made_the_expected_one(kernel):
-    trial = addition()
-    backward = exact(trial.expected["out"].value[::-1])
-    canonical = {"out": lambda values: values[::-1]}
-    (judged,) = judge(kernel, replace(trial, expected={"out": backward}, canonical=canonical), "strict")
+    trial = addition(kernel)
+    backward = exact(trial.wanted.expected["out"].value[::-1])
+    changed = trial.expecting(expected={"out": backward}, canonical={"out": lambda values: values[::-1]})
+    (judged,) = changed.judged(kernel)
     assert judged.same_bits == 1.0
 
 
-def test_arguments_lie_in_slots_of_16_bytes(kernel):
-    tensor = Tensor("t", np.zeros(4), "bf16", offset=2)
-    dispatch = dispatch_of(kernel, Trial((1, 1, 1), (7, 1.5, NULL, tensor, -1, tensor), {}))
-    words = np.frombuffer(dispatch.kernarg[:84], np.uint32)
-    assert (words[0], words[4].view(F32), words[16]) == (7, F32(1.5), 0xFFFFFFFF)
-    assert [(slot.offset, slot.buffer, slot.addend) for slot in dispatch.pointers] == [(48, 0, 2), (80, 0, 2)]
-    assert [buffer.data.size for buffer in dispatch.buffers] == [8]
+def test_references_get_the_numbers_of_a_launch(kernel):
+    text = ADDITION.format(count=4, written=4).replace('"f32", fill = "arange"', '"bf16", fill = "list", data = [1.001, -2]')
+    (dispatch,) = parse_launches(text, "addition.toml", kernel)
+    given = Given(dispatch, kernel.target)
+    assert given("x", 2, 2).tolist() == [[1, -2], [1, -2]]
+    assert given("x", 4).dtype == F32
 
 
-def test_weights_are_shuffled_by_tiles():
-    weight = np.arange(32 * 64).reshape(32, 64)
-    shuffled = shuffle_weight(weight, 1).reshape(2, 2, 2, 16, 16)
+def test_every_case_has_a_launch_and_every_launch_a_case():
+    files = {path: read_launch_file(path).tree for path in LAUNCHES.glob("*.toml")}
+    launches = {(path, case.name) for path, tree in files.items() for case in tree.case or [tree]}
+    assert {(case.launch_file, case.shape) for case in CASES} == launches
+    assert len({case.family for case in CASES}) >= 9
+
+
+def test_weights_are_taken_out_of_their_tiles():
+    lying = np.arange(32 * 64).reshape(2, 2, 2, 16, 16)
+    weight = unshuffled(lying.reshape(32, 64), 1)
     for row, column in ((0, 0), (17, 5), (31, 63), (3, 40)):
-        tile = shuffled[row // 16, column // 32, column % 32 // 16]
-        assert tile[row % 16, column % 16] == weight[row, column]
+        assert weight[row, column] == lying[row // 16, column // 32, column % 32 // 16, row % 16, column % 16]
+
+
+def test_experts_get_their_tokens_from_blocks_of_entries():
+    tables = {
+        "block_experts": np.array([1, 0]),
+        "sorted_tokens": np.array([[1 << 24 | 4, 2] + [2 << 24 | 5] * 30, [3] + [2 << 24 | 5] * 31]),
+        "sorted_weights": np.array([[0.25, 0.5] + [0.0] * 30, [0.75] + [0.0] * 31]),
+    }
+    none, two = shares(lambda name, *shape: tables[name].reshape(shape), 5, 2)
+    assert (two.tokens.tolist(), two.weights.tolist()) == ([4, 2], [[0.25], [0.5]])
+    assert (none.tokens.tolist(), none.weights.tolist()) == ([3], [[0.75]])
 
 
 def test_chains_take_a_part_of_what_each_group_of_lanes_holds():

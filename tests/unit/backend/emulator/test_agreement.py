@@ -31,7 +31,7 @@ from line_forms import lines_of
 from machines import ALL, Step, aim, differences, random_machine
 from reference_step import run_reference
 from support import EXAMPLES, SHIPPED
-from z3_step import encoded_results
+from z3_step import Place, encoded_results
 
 DENORMALS, IEEE, DX10, FP16_OVFL = 0xF0, 1 << 9, 1 << 8, 1 << 23
 SETTINGS = (
@@ -371,9 +371,12 @@ def test_z3_notices_another_result() -> None:
     machine = random_machine(5)
     after = Step(i).run(machine)
     encoded = encoded_results(i, "gfx942")
-    assert not z3_differences(encoded, machine, after, range(64))
+    before, left = ([Place(state, n) for n in range(64)] for state in (machine, after))
+    assert not z3_differences(encoded, before, left)
     after.vector[0, 9] ^= 1
-    assert z3_differences(encoded, machine, after, range(64)) != []
+    assert z3_differences(encoded, before, left) == [
+        "z3: unit 256, lane 9: " + f"{after.vector[0, 9] ^ 1:#x} != {after.vector[0, 9]:#x}"
+    ]
 
 
 def test_what_z3_takes_for_a_function_is_not_evaluated() -> None:
