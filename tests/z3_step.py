@@ -147,4 +147,10 @@ def _encoded(written: list[tuple[Part, Term]]) -> Encoded:
     values = [encoder.of(term) for term in terms]
     wide = [z3.ZeroExt(32 - value.size(), value) for value in values]
     expression = z3.Concat(*reversed(wide)) if len(wide) > 1 else wide[0]
-    return Encoded(tuple(part for part, _ in written), expression, names, tuple(number for _, number in inputs), tuple(name.size() for name in names))
+    return Encoded(
+        tuple(part for part, _ in written),
+        expression,
+        names,
+        tuple(number for _, number in inputs),
+        tuple(name.size() for name in names),
+    )
