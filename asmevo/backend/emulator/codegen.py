@@ -17,6 +17,7 @@ from llvmlite import ir
 
 from asmevo.backend.emulator import floats, layout
 from asmevo.backend.emulator.irkit import I1, I32, I64, PTR, Function, Value, const, mangled, splat
+from asmevo.backend.emulator.lane_patterns import Pattern, pattern
 from asmevo.diagnostics import fail
 from asmevo.ir.registers import EXEC, EXECZ, M0, MODE, SCC, VCC, VCCZ
 from asmevo.ir.semantics.expr import Expr, Op
@@ -58,10 +59,16 @@ class Emitter:
     """Whether float operations round as MODE says; else to nearest even, which is all that MODE can say."""
     ignored_mode: int = 0
     """Bits of MODE that are taken as 0."""
+    slots: dict[int, Value] = field(default_factory=dict)
+    """Addresses of operands that were computed before the lane loop, by slot."""
+    doubts: list[Value] | None = None
+    """Where float operations may assume the usual: gets a mask for each assumption, of the lanes where it does not hold."""
+    assumed_mode: int = 0
+    """Bits of MODE that must be set for the values emitted with `doubts`."""
 
-    def chunk(self, lanes: int, base: Value) -> Emitter:
-        """An emitter for a chunk of lanes that shares the leaves."""
-        return replace(self, lanes=lanes, base=base, memo={}, keep=[])
+    def chunk(self, lanes: int, base: Value, *, usual: bool = False) -> Emitter:
+        """An emitter for a chunk of lanes that shares the leaves; `usual`: float operations assume the usual."""
+        return replace(self, lanes=lanes, base=base, memo={}, keep=[], doubts=[] if usual else None, assumed_mode=0)
 
     def kind(self, bits: int) -> Value:
         """The native type of a value of `bits` bits."""
@@ -78,12 +85,17 @@ class Emitter:
 
     def slot(self, index: int) -> Value:
         """The address of the operand in slot `index`."""
+        if index in self.slots:
+            return self.slots[index]
         at = self.f.load(I32, self.f.at(self.op, layout.offset(layout.OP, "slot") + 4 * index), 4)
         return self.f.at(self.state, self.f.b.zext(at, I64))
 
     def prepare(self, expressions: Iterable[Expr]) -> None:
         """Loads everything that is the same for all lanes; must run before the lane loop."""
         seen: set[int] = set()
+        for place in self.places.values():
+            if place.kind == "v":
+                self.slots[place.slot] = self.slot(place.slot)
         stack = list(expressions)
         if self.mode is None:
             mode = self.f.load(I32, self.f.at(self.state, layout.unit_offset(MODE)), 4)
@@ -280,12 +292,30 @@ class Emitter:
         start = self.slot(self.places[name].slot)
         if self.places[name].kind != "v":
             return self.spread(self.f.load(ir.IntType(e.bits), start, 4))
-        index = b.and_(self.emit(e.args[0]), self.number(32, 63))
-        rows = [self._gathered_row(self.f.at(start, 4 * layout.LANES * row), index) for row in range(e.bits // 32)]
+        starts = [self.f.at(start, 4 * layout.LANES * row) for row in range(e.bits // 32)]
+        fixed = pattern(e.args[0], self.lanes) if self.lanes else None
+        if fixed is not None:
+            rows = [self._permuted_row(row, fixed) for row in starts]
+        else:
+            index = b.and_(self.emit(e.args[0]), self.number(32, 63))
+            rows = [self._gathered_row(row, index) for row in starts]
         if len(rows) == 1:
             return rows[0]
         low, high = (b.zext(row, self.kind(64)) for row in rows)
         return b.or_(low, b.shl(high, self.number(64, 32)))
+
+    def _permuted_row(self, row: Value, fixed: Pattern) -> Value:
+        b = self.f.b
+        kind = ir.VectorType(I32, self.lanes)
+        mask = ir.Constant(ir.VectorType(I32, self.lanes), list(fixed.mask))
+
+        def source(chunk: int) -> Value:
+            lane = const(64, chunk * self.lanes)
+            if not fixed.absolute:
+                lane = b.and_(b.add(self.base, lane), const(64, layout.LANES - 1))
+            return self.f.load(kind, self.f.item(row, lane, 4), 4)
+
+        return b.shuffle_vector(source(fixed.first), source(fixed.second), mask)
 
     def _gathered_row(self, row: Value, index: Value) -> Value:
         b = self.f.b

@@ -110,6 +110,9 @@ class Conversions:
 
     def flush(self, bits: Value, fmt: Format, *, output: bool, always: bool = False) -> Value:
         """Denormals become zeros of their sign where MODE (or `always`) says so."""
+        if self.m.doubts is not None and not always:
+            self.m.assumed_mode |= 1 << fmt.denormal_bit + (1 if output else 0)
+            return bits
         small = self.b.icmp_unsigned("<", self.magnitude(bits, fmt), self.m.number(fmt.bits, 1 << fmt.fraction))
         zero = self.b.and_(bits, self.m.number(fmt.bits, fmt.sign))
         if not always:
@@ -139,6 +142,9 @@ class Conversions:
 
     def quiet_nan(self, result: Value, inputs: list[Value], fmt: Format) -> Value:
         """`result`, but a NaN becomes the first NaN input quieted, else the default NaN."""
+        if self.m.doubts is not None:
+            self.m.doubts.append(self.is_nan(result, fmt))
+            return result
         chosen = self.m.number(fmt.bits, fmt.default_nan)
         for bits in reversed(inputs):
             quiet = self.b.or_(bits, self.m.number(fmt.bits, fmt.quiet))
@@ -287,6 +293,9 @@ class Conversions:
             wide = self.b.fpext(value, self.kind("f32")) if source == "f16" else value
             result = self.from_f32(wide, target)
         result = self.bounded(result, [bits], z, a)
+        if self.m.doubts is not None:
+            self.m.doubts.append(self.is_nan(bits, a))
+            return result
         return self.b.select(self.is_nan(bits, a), self.carry_nan(bits, a, z), result)
 
     def carry_nan(self, bits: Value, a: Format, z: Format) -> Value:

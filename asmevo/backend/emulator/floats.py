@@ -27,6 +27,8 @@ _ROUNDERS = {Op.FFLOOR: "llvm.floor", Op.FCEIL: "llvm.ceil", Op.FTRUNC: "llvm.tr
 _LIBRARY = {Op.FSIN: "sin", Op.FCOS: "cos"}
 ROUNDED = frozenset({Op.FADD, Op.FMUL, Op.FFMA, Op.FRACT, Op.FLDEXP, Op.FCVT, Op.ITOF})
 """Operations whose result may depend on MODE's rounding."""
+USUAL = frozenset({Op.FADD, Op.FMUL, Op.FFMA, Op.FMIN, Op.FMAX, Op.FLT, Op.FEQ, Op.FUNO, Op.FCANON, Op.FCVT, Op.FLDEXP})
+"""Operations that are much shorter where no result is a NaN and no denormal is flushed."""
 FLOAT_OPS = frozenset(op for op in Op if op.value.startswith("f") and op is not Op.FTOI) | {Op.FTOI, Op.ITOF, Op.NATIVE}
 
 
@@ -99,6 +101,9 @@ class _Floats(Conversions):
         less = self.b.icmp_signed("<", keys[0], keys[1])
         first = less if e.op is Op.FMIN else self.b.not_(less)
         picked = self.b.select(first, x, y)
+        if self.m.doubts is not None:
+            self.m.doubts.extend(self.is_nan(v, fmt) for v in (x, y))
+            return picked
         picked = self.b.select(self.is_nan(y, fmt), x, picked)
         picked = self.b.select(self.is_nan(x, fmt), y, picked)
         return self.flush(self.quiet_nan(picked, [x, y], fmt), fmt, output=True)

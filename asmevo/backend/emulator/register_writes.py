@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from asmevo.backend.emulator import layout
+from asmevo.backend.emulator import floats, layout
 from asmevo.backend.emulator.codegen import Emitter
 from asmevo.backend.emulator.faulting import check, fault
 from asmevo.backend.emulator.form import nodes
@@ -80,12 +80,11 @@ def lane_writes(m: Emitter, writes: tuple[Write, ...], strict: bool) -> None:
     masks = [f.local(I64) for _ in writes]
     for mask in masks:
         f.store(const(64, 0), mask, 8)
+    short = _has_usual(m, writes, rows)
     with f.loop(LANES, CHUNK) as base:
         c = m.chunk(CHUNK, base)
         active = b.trunc(b.lshr(execs, base), I16)
-        # What has many registers is computed row by row.
-        values = [None if n > _WIDE_ROWS else c.emit(w.value) for w, n in zip(writes, rows, strict=True)]
-        enables = [c.emit(w.enable) if w.enable is not None else None for w in writes]
+        values, enables = _usual_or_all(m, writes, base, active) if short else _chunk_values(c, writes, rows)
         for k, write in enumerate(writes):
             bits = active
             enable = enables[k]
@@ -119,6 +118,57 @@ def lane_writes(m: Emitter, writes: tuple[Write, ...], strict: bool) -> None:
                 blend(f, f.at(address, 4 * LANES * row), f.at(held[k], 4 * LANES * row), mask)
         if strict and place == "v" and writes[k].enable is not None:
             _validate(m, writes[k].target, rows[k], f.load(I64, masks[k], 8))
+
+
+def _chunk_values(c: Emitter, writes: tuple[Write, ...], rows: list[int]) -> tuple[list[Value], list[Value]]:
+    """Values and enables of a chunk; what has many registers is computed row by row, and None here."""
+    values = [None if n > _WIDE_ROWS else c.emit(w.value) for w, n in zip(writes, rows, strict=True)]
+    return values, [c.emit(w.enable) if w.enable is not None else None for w in writes]
+
+
+def _has_usual(m: Emitter, writes: tuple[Write, ...], rows: list[int]) -> bool:
+    """Whether the values are float results that are much shorter to compute where they are no NaN and nothing is flushed."""
+    roots = [e for w in writes for e in (w.value, w.enable) if e is not None]
+    used = {e.op for e in nodes(roots)} & floats.FLOAT_OPS
+    return bool(used) and used <= floats.USUAL and not m.rounds and max(rows) <= _WIDE_ROWS
+
+
+def _usual_or_all(m: Emitter, writes: tuple[Write, ...], base: Value, active: Value) -> tuple[list[Value], list[Value]]:
+    """Values and enables of a chunk: computed as if all were as usual, and again by all rules where an active lane is not."""
+    f, b = m.f, m.f.b
+    rows = [1] * len(writes)
+    usual, full, done = (b.append_basic_block(name) for name in ("usual", "full", "computed"))
+    start = b.block
+    b.position_at_end(usual)
+    c = m.chunk(CHUNK, base, usual=True)
+    first = _chunk_values(c, writes, rows)
+    doubt = ir.Constant(ir.VectorType(I1, CHUNK), [0] * CHUNK)
+    for lanes in c.doubts or ():
+        doubt = b.or_(doubt, lanes)
+    unusual = b.icmp_unsigned("!=", b.and_(b.bitcast(doubt, I16), active), const(16, 0))
+    first_end = b.block
+    b.cbranch(unusual, full, done).set_weights([1, 99])
+    b.position_at_end(start)
+    assumed = b.and_(m.mode, const(32, c.assumed_mode))
+    b.cbranch(b.icmp_unsigned("==", assumed, const(32, c.assumed_mode)), usual, full)
+    b.position_at_end(full)
+    second = _chunk_values(m.chunk(CHUNK, base), writes, rows)
+    second_end = b.block
+    b.branch(done)
+    b.position_at_end(done)
+    joined: list[list[Value]] = []
+    for one, other in zip(first, second, strict=True):
+        joined.append([_phi(f, (x, first_end), (y, second_end)) for x, y in zip(one, other, strict=True)])
+    return joined[0], joined[1]
+
+
+def _phi(f: Function, *incoming: tuple[Value, Value]) -> Value:
+    if incoming[0][0] is None:
+        return None
+    result = f.b.phi(incoming[0][0].type)
+    for value, block in incoming:
+        result.add_incoming(value, block)
+    return result
 
 
 def _slice(value: Expr, low: int, bits: int) -> Expr:
