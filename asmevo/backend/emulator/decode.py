@@ -44,7 +44,7 @@ from asmevo.ir.registers import (
     units,
 )
 from asmevo.ir.semantics import program_of, source_bits, unsupported_reason
-from asmevo.ir.semantics.expr import Domain, Op, Program
+from asmevo.ir.semantics.expr import Domain, Extend, Op, Program
 from asmevo.ir.semantics.matrix import MatrixOperation, operation_of
 
 _SPACES = {
@@ -86,6 +86,10 @@ class Decoded:
     serial: bool = False
     vector: bool = False
     coherent: bool = False
+    whole: bool = False
+    """Whether operands must be valid in all lanes, also in those outside EXEC."""
+    in_order: int = 0
+    """RETURNS and REPLACES, of vector loads."""
 
 
 _decoded: dict[tuple[object, ...], Decoded] = {}
@@ -124,7 +128,13 @@ def _decode(i: Instruction, strict: bool, target: str, rounds: bool) -> Decoded:
         return _refusal(f"no semantics for '{i.mnemonic}': {unsupported_reason(i.mnemonic)}")
     try:
         decoded = _decode_program(i, program, strict, rounds)
-        return replace(decoded, vector=i.definition.issue in _VECTOR, coherent=_is_coherent(i, program))
+        return replace(
+            decoded,
+            vector=i.definition.issue in _VECTOR,
+            coherent=_is_coherent(i, program),
+            whole=_needs_all(i),
+            in_order=_order(i, program),
+        )
     except DiagnosticError as error:
         return _refusal(error.diagnostics[0].message)
 
@@ -135,6 +145,25 @@ def _is_coherent(i: Instruction, program: Program) -> bool:
     if program.memory is None or i.definition.space is Space.LDS:
         return False
     return program.memory.atomic is not None or any(m.name in _COHERENT_BITS and m.value for m in i.modifiers)
+
+
+def _needs_all(i: Instruction) -> bool:
+    """Whether an instruction works on all lanes, whatever EXEC is."""
+    assert i.definition is not None
+    return i.definition.issue is IssueClass.MATRIX and not base_mnemonic(i.mnemonic).startswith("v_accvgpr")
+
+
+def _order(i: Instruction, program: Program) -> int:
+    """What of RETURNS and REPLACES an instruction has.
+
+    Flat loads may come from LDS, out of order; a load of half a register needs the other half.
+    """
+    assert i.definition is not None
+    memory, counters = program.memory, i.definition.counters
+    if memory is None or memory.dest is None or Counter.VMCNT not in counters or Counter.LGKMCNT in counters:
+        return 0
+    whole = memory.atomic is None and memory.extend in (Extend.NONE, Extend.ZERO, Extend.SIGN)
+    return layout.RETURNS | (layout.REPLACES if whole else 0)
 
 
 def _decode_program(i: Instruction, program: Program, strict: bool, rounds: bool) -> Decoded:
@@ -319,7 +348,7 @@ def _units(i: Instruction, *, keeps: bool = False, ignored: int = 0) -> tuple[by
                 read |= operand.range.mask
         touched = Effects(touched.reads & (read | ~VECTOR_MASK), touched.writes, touched.kills)
     need = layout.NEED_ACTIVE
-    if i.definition.issue is IssueClass.MATRIX and not base_mnemonic(i.mnemonic).startswith("v_accvgpr"):
+    if _needs_all(i):
         need = layout.NEED_ALL
     elif base_mnemonic(i.mnemonic) in _READ_ANY:
         need = layout.NEED_ANY

@@ -18,7 +18,7 @@ from asmevo.backend.emulator.indexing import CONTROLS, Typed, indexed_symbol
 from asmevo.backend.emulator.irkit import I32, I64, PTR, Function, const
 from asmevo.backend.emulator.layout import ENTRY, OP, STATE
 from asmevo.backend.emulator.queue_codegen import fill_load, new_entry
-from asmevo.backend.emulator.validity import check_units, mark
+from asmevo.backend.emulator.validity import check_operation, mark
 from asmevo.ir.registers import EXEC, MODE, SCC, VCC
 
 RUN_TYPE = ir.FunctionType(I32, (PTR,))
@@ -154,11 +154,8 @@ def build_run(module: ir.Module, strict: bool) -> None:
             b.branch(head)
     active = f.load(I64, f.at(state, layout.unit_offset(EXEC)), 4) if strict else None
     if active is not None:
-        units = f.pointer(OP, op, "units")
-        reads = b.zext(f.get(OP, op, "reads"), I64)
-        writes = b.zext(f.get(OP, op, "writes"), I64)
-        check_units(f, state, units, const(64, 0), reads, active, write=False)
-        check_units(f, state, units, reads, writes, active, write=True)
+        reads, writes = (b.zext(f.get(OP, op, name), I64) for name in ("reads", "writes"))
+        check_operation(f, state, op, f.pointer(OP, op, "units"), reads, writes, active)
     handler = f.pointer(OP, op, "handler")
     status = b.call(Typed(handler), [state, op])
     with f.when(b.icmp_unsigned("!=", status, const(32, 0)), likely=False):

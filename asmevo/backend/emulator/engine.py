@@ -169,9 +169,8 @@ def _attempt(
     plans: list[Plan] = []
     for n in range(threads):
         group = build_group(prepared, memory, counts[n], size.waves, size.lds_bytes, strict, maps[n], n)
-        group.states["limit"] = limit
         group.states["watch"] = 0 if watch is None else watch + 1
-        plans.append(build_plan(prepared, group, entry, order, shared))
+        plans.append(build_plan(prepared, group, entry, order, shared, limit))
     step = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p)(
         native().symbol("asm_dispatch_strict" if strict else "asm_dispatch_fast")
     )

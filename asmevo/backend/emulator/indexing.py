@@ -19,7 +19,7 @@ from asmevo.backend.emulator import layout
 from asmevo.backend.emulator.faulting import fault
 from asmevo.backend.emulator.irkit import HANDLER, I8, I16, I32, I64, Function, Value, const
 from asmevo.backend.emulator.layout import LANES, OP, STATE
-from asmevo.backend.emulator.validity import check_units, mark
+from asmevo.backend.emulator.validity import check_operation, mark
 from asmevo.ir.instruction import Instruction, Register
 from asmevo.ir.isa.model import Family, Role
 from asmevo.ir.registers import AGPR0, EXEC, M0, MODE, VGPR0
@@ -134,8 +134,7 @@ def build_indexed(module: ir.Module, strict: bool) -> None:
     patched = _moved_operation(f, op, flags, index, enables)
     active = f.load(I64, f.at(state, layout.unit_offset(EXEC)), 4)
     if strict:
-        check_units(f, state, units, const(64, 0), reads, active, write=False)
-        check_units(f, state, units, reads, writes, active, write=True)
+        check_operation(f, state, op, units, reads, writes, active)
     status = b.call(Typed(f.pointer(OP, op, "handler")), [state, patched])
     if strict:
         mark(f, state, units, reads, marks, active)

@@ -67,6 +67,7 @@ OP = np.dtype(
     [
         ("handler", "u8"),
         ("units", "u8"),
+        ("ignored", "u8"),
         ("reads", "u2"),
         ("writes", "u2"),
         ("marks", "u2"),
@@ -75,6 +76,7 @@ OP = np.dtype(
         ("uid", "i4"),
         ("vector", "u4"),
         ("coherent", "u4"),
+        ("in_order", "u4"),
         ("forgiven", "u4"),
         ("slot", "u4", (SLOTS,)),
         ("imm", "u8", (IMMEDIATES,)),
@@ -82,11 +84,16 @@ OP = np.dtype(
     align=True,
 )
 """A decoded operation. `units` points to u16 entries: `reads` of them are checked before, then `writes`; the first `marks` of
-the written ones are valid after it. `vector` is 1 for what VSKIP skips. `coherent` is COHERENT for accesses of global memory
+the written ones are valid after it. `ignored` is all ones where lanes outside EXEC need not be valid, and 0 where some operand
+needs them all. `in_order` has RETURNS and REPLACES. `vector` is 1 for what VSKIP skips. `coherent` is COHERENT for accesses of global memory
 that other work-groups are sure to see or that see theirs, else 0. `forgiven` has a bit for each kind of fault that is not
 reported here. `flags` are four nibbles, the slots of src0, src1,
 src2 and the destination that VGPR indexing moves, 15 where there is none. An entry is unit | need << 10 | index bits << 12,
 those of M0 that move the unit while VGPR indexing is on. `slot` are byte offsets of operands in the wave state."""
+
+RETURNS, REPLACES = 1, 2
+"""Vector memory returns in the order of issue (CDNA3 ISA guide, 4.4); what it returns fills its registers, so that it may be
+issued while another such operation is to return to them."""
 
 UNIT_BITS, NEED_SHIFT, INDEX_SHIFT = 0x3FF, 10, 12
 
@@ -116,13 +123,15 @@ ENTRY = np.dtype(
         ("points", "u4"),
         ("epoch", "u4"),
         ("atomic", "u4"),
+        ("covered", "u4"),
         ("address", "u4", (2 * LANES,)),
         ("data", "u4", (ENTRY_ROWS * LANES,)),
     ],
     align=True,
 )
 """An access that no wait has covered yet. `address` are LDS addresses, `points` 0, 1 or 2 of them a lane; `atomic` is 1 where
-memory was changed atomically, and FENCE where a cache is written back."""
+memory was changed atomically, and FENCE where a cache is written back. `covered` is 1 where a later load to some of the same
+registers was issued before this one was delivered."""
 ENTRY_LOAD, ENTRY_STORE, ENTRY_SCALAR = range(3)
 FENCE = 2
 
@@ -176,6 +185,7 @@ STATE = np.dtype(
         ("acquired", "u4"),
         ("barriers", "u4"),
         ("diverged", "u4"),
+        ("resumed", "u4"),
         ("scratch", "u8"),
         ("scratch_size", "u8"),
         ("waves", "u4"),
@@ -190,7 +200,9 @@ STATE = np.dtype(
 constants follow the record, eight bytes each. `writers` and `readers` plus four times a host address give a global byte's
 shadow words (see race_runtime); `watch` is one more than an address whose accesses are logged, 0 for none; `sink` is where
 forgiven accesses outside every buffer go. For a race that an outstanding load has, `fault_unit` is one more than its operation.
-`barriers` counts the barriers passed, and `diverged` is 1 once the wave met others at another one. `scratch` is the guest
+`barriers` counts the barriers passed, and `diverged` is 1 once the wave met others at another one. `limit` is the number of
+executed instructions at which the wave is stopped. `resumed` is 1 once another wave ran between two barriers of this one.
+`scratch` is the guest
 address of lane 0's scratch memory, `scratch_size` the bytes of each lane, which follow one another. `hwregs` are the hardware
 registers by number, `waves` those of the work-group."""
 
@@ -248,6 +260,7 @@ PLAN = np.dtype(
         ("scratch", "u8"),
         ("scratch_bytes", "u8"),
         ("executed", "u8"),
+        ("budget", "u8"),
         ("group", "u8"),
         ("wave", "u4"),
         ("expected", "u4"),
@@ -258,7 +271,7 @@ PLAN = np.dtype(
 """What one thread needs to run work-groups: its waves' states; their scalar registers, valid units and v0 at entry; the scalar
 units of the work-group's ids; rows to clear; and the dispatch's work-groups, shape (count, 3) u32, with a u32 number and a u64
 seed each. `next` points to the number of work-groups taken and `stop` to a word that ends the run, both shared by all threads.
-`executed`, `group` and `wave` tell where it stands. `expected` is how many barriers the first wave passed that had met others
+`executed`, `group` and `wave` tell where it stands; at `budget` executed instructions the run ends. `expected` is how many barriers the first wave passed that had met others
 at another one, plus one. `race` points to the thread's RACE record. `scratch` is the host address of its waves' scratch memory,
 `scratch_bytes` in all."""
 NO_UNIT = 0xFFFF_FFFF

@@ -146,6 +146,7 @@ def _build_runtime(module: ir.Module) -> None:
     for queue in faulting.QUEUES:
         queue_codegen.build_entry(module, queue)
         queue_codegen.build_pop(module, queue)
+    queue_codegen.build_cover(module)
     queue_codegen.build_wait(module)
     dispatch.build_control(module)
     indexing.build_controls(module)

@@ -52,6 +52,7 @@ def compiled_handlers() -> int:
 
 _prepared: OrderedDict[tuple[int, bool], Prepared] = OrderedDict()
 _PREPARED_LIMIT = 32
+_ALL_LANES = (1 << layout.LANES) - 1
 
 
 def prepare(kernel: Kernel, strict: bool = True) -> Prepared:
@@ -104,6 +105,8 @@ def _prepare(kernel: Kernel, strict: bool) -> Prepared:
     ops["flags"] = [d.flags for d in decoded]
     ops["vector"] = [d.vector for d in decoded]
     ops["coherent"] = [layout.COHERENT if d.coherent else 0 for d in decoded]
+    ops["in_order"] = [d.in_order for d in decoded]
+    ops["ignored"] = [0 if d.whole else _ALL_LANES for d in decoded]
     ops["uid"] = [i.uid for i in instructions]
     ops["target"] = targets
     ops["slot"] = slots

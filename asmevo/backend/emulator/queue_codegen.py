@@ -10,6 +10,9 @@ wait that covers it, so a missing wait shows as a pending register or an LDS byt
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from llvmlite import ir
 
 from asmevo.backend.emulator import layout
@@ -21,6 +24,7 @@ from asmevo.backend.emulator.memory_codegen import lane_mask
 from asmevo.ir.registers import VGPR0
 
 _LIMITS = {"vm": layout.VM_LIMIT, "lds": layout.LGKM_LIMIT, "smem": layout.QUEUE_SLOTS - 1}
+COVER_TYPE = ir.FunctionType(I32, (PTR, I32))
 ENTRY_TYPE = ir.FunctionType(PTR, (PTR,))
 POP_TYPE = ir.FunctionType(I32, (PTR,))
 _CHUNK = 16
@@ -52,6 +56,7 @@ def build_entry(module: ir.Module, queue: str) -> None:
     f.put(ENTRY, entry, "epoch", f.get(STATE, state, "epoch"))
     f.put(ENTRY, entry, "points", 0)
     f.put(ENTRY, entry, "atomic", 0)
+    f.put(ENTRY, entry, "covered", 0)
     b.ret(entry)
 
 
@@ -93,6 +98,10 @@ def build_pop(module: ir.Module, queue: str) -> None:
         with f.loop(rows) as row:
             f.store(f.load(I32, f.item(data, row, 4), 4), f.item(target, row, 4), 4)
     else:
+        if queue == "vm":
+            with f.when(b.icmp_unsigned("!=", f.get(ENTRY, entry, "covered"), const(32, 0)), likely=False):
+                _deliver_covered(f, state, entry)
+                f.ret(0)
         first = f.item(f.field(STATE, state, "vector"), b.sub(dest, const(64, VGPR0)), 4 * LANES)
         kind16 = ir.VectorType(I32, _CHUNK)
         with f.loop(rows) as row, f.loop(LANES, _CHUNK) as lane:
@@ -107,6 +116,59 @@ def build_pop(module: ir.Module, queue: str) -> None:
         f.store(b.or_(f.load(I64, valid, 8), mask), valid, 8)
         f.store(b.and_(f.load(I64, pending, 8), b.not_(mask)), pending, 8)
     f.ret(0)
+
+
+def _deliver_covered(f: Function, state: Value, entry: Value) -> None:
+    """Delivers a vector load some of whose registers later loads, still outstanding, will get: those stay pending."""
+    b = f.b
+    dest, rows, mask = (f.get(ENTRY, entry, name) for name in ("dest", "rows", "mask"))
+    left = f.local(I64)
+    with f.loop(b.zext(rows, I64)) as row:
+        unit = b.add(dest, b.trunc(row, I32))
+        f.store(mask, left, 8)
+        with _entries(f, state, "vm") as other, f.when(_holds(f, other, unit)):
+            f.store(b.and_(f.load(I64, left, 8), b.not_(f.get(ENTRY, other, "mask"))), left, 8)
+        lanes = f.load(I64, left, 8)
+        target = f.item(f.field(STATE, state, "vector"), b.sub(unit, const(32, VGPR0)), 4 * LANES)
+        data = f.item(f.field(ENTRY, entry, "data"), row, 4 * LANES)
+        with f.each_lane(lanes) as lane:
+            f.store(f.load(I32, f.item(data, lane, 4), 4), f.item(target, lane, 4), 4)
+        valid, pending = (f.item(f.field(STATE, state, table), unit, 8) for table in ("valid", "pending"))
+        f.store(b.or_(f.load(I64, valid, 8), lanes), valid, 8)
+        f.store(b.and_(f.load(I64, pending, 8), b.not_(lanes)), pending, 8)
+
+
+@contextmanager
+def _entries(f: Function, state: Value, queue: str) -> Generator[Value, None, None]:
+    """Visits the entries of a queue, oldest first."""
+    b = f.b
+    head = f.get(STATE, state, f"{queue}_head")
+    with f.loop(b.zext(f.get(STATE, state, f"{queue}_count"), I64)) as n:
+        place = b.and_(b.add(head, b.trunc(n, I32)), const(32, QUEUE_SLOTS - 1))
+        yield f.item(f.field(STATE, state, f"{queue}_queue"), place, ENTRY.itemsize)
+
+
+def _holds(f: Function, entry: Value, unit: Value) -> Value:
+    """Whether an entry is a load to a register."""
+    b = f.b
+    loads = b.icmp_unsigned("!=", f.get(ENTRY, entry, "kind"), const(32, layout.ENTRY_STORE))
+    return b.and_(loads, b.icmp_unsigned("<", b.sub(unit, f.get(ENTRY, entry, "dest")), f.get(ENTRY, entry, "rows")))
+
+
+def build_cover(module: ir.Module) -> None:
+    """`asm_cover(state, unit)`: 1 when all that a register waits for returns in order; its entries are then covered, see ENTRY."""
+    f = Function(module, "asm_cover", COVER_TYPE)
+    state, unit = f.args
+    b = f.b
+    for queue in ("lds", "smem"):
+        with _entries(f, state, queue) as entry, f.when(_holds(f, entry, unit)):
+            f.ret(0)
+    with _entries(f, state, "vm") as entry, f.when(_holds(f, entry, unit)):
+        op = f.item(f.pointer(STATE, state, "ops"), f.get(ENTRY, entry, "op"), OP.itemsize)
+        with f.when(b.icmp_unsigned("==", f.get(OP, op, "in_order"), const(32, 0)), likely=False):
+            f.ret(0)
+        f.put(ENTRY, entry, "covered", 1)
+    b.ret(const(32, 1))
 
 
 def build_wait(module: ir.Module) -> None:
@@ -129,4 +191,4 @@ def build_wait(module: ir.Module) -> None:
     f.ret(0)
 
 
-__all__ = ["I16", "build_entry", "build_pop", "build_wait", "fill_load", "new_entry"]
+__all__ = ["I16", "build_cover", "build_entry", "build_pop", "build_wait", "fill_load", "new_entry"]

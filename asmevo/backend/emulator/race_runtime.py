@@ -2,7 +2,8 @@
 
 For every byte of a buffer that may be written two shadow words hold the segment of its last writer and of its last reader, with
 the bits MANY, GROUPS and COHERENT. A segment is a stretch of one wave between barriers and releases. Segments are numbered in
-the order of the run, and work-groups run one after another, their waves too between barriers, so that a number tells by itself:
+the order of the run, and work-groups run one after another, their waves mostly too between barriers, so that a number tells by
+itself (the segments of a wave that was stopped so that others could run are told by the wave that they name):
 
 - from `own_first` on: this wave, since the last barrier;
 - from `epoch_first` on: another wave of the work-group, since the last barrier: not ordered;
@@ -109,6 +110,27 @@ def _since_barrier(f: Function, state: Value, numbers: Value, size: int) -> Valu
     return b.icmp_unsigned("<", b.sub(numbers, first), b.sub(_vector(f, state, "own_first", size), first))
 
 
+def _is_own_earlier(f: Function, state: Value, number: Value) -> Value:
+    """Whether a segment since the last barrier is this wave's own, from before other waves ran."""
+    b = f.b
+    since = b.icmp_unsigned(">=", number, f.get(STATE, state, "epoch_first"))
+    own = b.icmp_unsigned("==", f.get(SEGMENT, _segment(f, state, number), "wave"), f.get(STATE, state, "wave"))
+    return b.and_(since, own)
+
+
+def _others_since_barrier(f: Function, state: Value, numbers: Value, size: int) -> Value:
+    """As `_since_barrier`, also where this wave was stopped and resumed since the barrier."""
+    b = f.b
+    kind = ir.VectorType(I32, size)
+    kept = f.local(kind)
+    f.store(numbers, kept)
+    with f.when(b.icmp_unsigned("!=", f.get(STATE, state, "resumed"), const(32, 0)), likely=False), f.loop(size) as n:
+        at = f.item(kept, n, 4)
+        own = _is_own_earlier(f, state, f.load(I32, at, 4))
+        f.store(b.select(own, const(32, 0), f.load(I32, at, 4)), at, 4)
+    return _since_barrier(f, state, f.load(kind, kept), size)
+
+
 def _other_groups(f: Function, state: Value, numbers: Value, size: int) -> Value:
     one = splat(f, const(32, 1), size)
     return f.b.icmp_unsigned("<", f.b.sub(numbers, one), _vector(f, state, "group_first", size, less=1))
@@ -157,7 +179,7 @@ def _build_note_read(module: ir.Module, size: int) -> None:
     old = f.load(kind, reader, 4)
     numbers = _numbers(f, old, size)
     recent = b.icmp_unsigned(">=", numbers, _vector(f, state, "epoch_first", size))
-    many = b.or_(_since_barrier(f, state, numbers, size), b.and_(recent, _has(f, old, layout.MANY, size)))
+    many = b.or_(_others_since_barrier(f, state, numbers, size), b.and_(recent, _has(f, old, layout.MANY, size)))
     groups = b.or_(_other_groups(f, state, numbers, size), _has(f, old, layout.GROUPS, size))
     zero = splat(f, const(32, 0), size)
     new = splat(f, word, size)
@@ -202,7 +224,7 @@ def _build_clash(module: ir.Module) -> None:
     epoch_first, group_first = (f.get(STATE, state, name) for name in ("epoch_first", "group_first"))
 
     def unordered(number: Value) -> Value:
-        own = b.icmp_unsigned(">=", number, f.get(STATE, state, "own_first"))
+        own = b.or_(b.icmp_unsigned(">=", number, f.get(STATE, state, "own_first")), _is_own_earlier(f, state, number))
         ordered = b.and_(b.icmp_unsigned(">=", number, group_first), b.icmp_unsigned("<", number, epoch_first))
         released = f.get(SEGMENT, _segment(f, state, number), "released")
         seen = b.and_(b.icmp_unsigned("!=", released, const(32, 0)), b.icmp_unsigned("<=", released, acquired))

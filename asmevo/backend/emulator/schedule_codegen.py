@@ -26,6 +26,8 @@ _XORSHIFT_MULTIPLIER = 0x2545F4914F6CDD1D
 _WIDTH = 8
 _SLICE = 1 << 22
 """Wave-instructions after which a call returns: some tenths of a second."""
+_TURN = 1 << 14
+"""Instructions after which a wave that has met no barrier makes room for the others: it may spin until one of them stores."""
 
 
 def _copy(f: Function, target: Value, source: Value, size: Value | int) -> None:
@@ -50,7 +52,8 @@ def build_dispatch(module: ir.Module, strict: bool) -> None:
     f = Function(module, f"asm_dispatch_{suffix}", DISPATCH_TYPE)
     (plan,) = f.args
     b = f.b
-    order = f.local(I32, layout.MAX_WAVES)
+    order, runs, again = (f.local(I32, layout.MAX_WAVES) for _ in range(3))
+    left = f.local(I64)
     alive = f.local(I64)
     kept = f.local(I64)
     random = f.local(I64)
@@ -84,28 +87,44 @@ def build_dispatch(module: ir.Module, strict: bool) -> None:
     b.position_at_end(turn)
     count = f.load(I64, alive, 8)
     _shuffle(f, order, count, random)
+    _copy(f, runs, order, 4 * layout.MAX_WAVES)
     f.store(const(64, 0), kept, 8)
-    with f.loop(count) as place:
-        wave = f.load(I32, f.item(order, place, 4), 4)
+    f.store(count, left, 8)
+    resume = b.append_basic_block("resume")
+    b.branch(resume)
+    b.position_at_end(resume)
+    running = f.load(I64, left, 8)
+    f.store(const(64, 0), left, 8)
+    budget = f.get(PLAN, plan, "budget")
+    with f.loop(running) as place:
+        wave = f.load(I32, f.item(runs, place, 4), 4)
         state = _state(f, plan, wave)
-        f.put(STATE, state, "executed", f.get(PLAN, plan, "executed"))
+        before = f.get(PLAN, plan, "executed")
+        f.put(STATE, state, "executed", before)
+        f.put(STATE, state, "limit", _least(f, budget, b.add(before, const(64, _TURN))))
         if strict:
             f.put(STATE, state, "own_first", f.get(RACE, f.pointer(PLAN, plan, "race"), "next"))
         status = b.call(run, [state])
-        f.put(PLAN, plan, "executed", f.get(STATE, state, "executed"))
-        with b.if_else(b.icmp_unsigned("==", status, const(32, layout.BARRIER))) as (waits, otherwise):
-            with waits:
-                here = f.load(I64, kept, 8)
-                f.store(wave, f.item(order, here, 4), 4)
-                f.store(b.add(here, const(64, 1)), kept, 8)
-            with otherwise:
-                with f.when(b.icmp_unsigned("!=", status, const(32, layout.END)), likely=False):
-                    f.put(PLAN, plan, "wave", wave)
-                    leave(status)
-                if strict:
-                    with f.when(_is_unbalanced(f, plan, state), likely=False):
-                        f.put(PLAN, plan, "wave", wave)
-                        leave(fault(f, state, "barrier-divergence", const(32, 0), const(64, 0)))
+        after = f.get(STATE, state, "executed")
+        f.put(PLAN, plan, "executed", after)
+        barrier = b.icmp_unsigned("==", status, const(32, layout.BARRIER))
+        ended = b.icmp_unsigned("==", status, const(32, layout.END))
+        stopped = b.and_(b.icmp_unsigned("==", status, const(32, layout.BUDGET)), b.icmp_unsigned("<", after, budget))
+        with f.when(b.not_(b.or_(barrier, b.or_(ended, stopped))), likely=False):
+            f.put(PLAN, plan, "wave", wave)
+            leave(status)
+        _append_if(f, barrier, order, kept, wave)
+        _append_if(f, stopped, again, left, wave)
+        if strict:
+            with f.when(stopped, likely=False):
+                f.put(STATE, state, "resumed", 1)
+            with f.when(ended), f.when(_is_unbalanced(f, plan, state), likely=False):
+                f.put(PLAN, plan, "wave", wave)
+                leave(fault(f, state, "barrier-divergence", const(32, 0), const(64, 0)))
+    with f.when(b.icmp_unsigned("!=", f.load(I64, left, 8), const(64, 0)), likely=False):
+        _shuffle(f, again, f.load(I64, left, 8), random)
+        _copy(f, runs, again, 4 * layout.MAX_WAVES)
+        b.branch(resume)
     f.store(f.load(I64, kept, 8), alive, 8)
     epoch = b.add(f.get(PLAN, plan, "epoch"), const(32, 1))
     f.put(PLAN, plan, "epoch", epoch)
@@ -118,6 +137,18 @@ def build_dispatch(module: ir.Module, strict: bool) -> None:
     if strict:
         _meet(f, plan, order, f.load(I64, alive, 8))
     b.branch(turn)
+
+
+def _least(f: Function, x: Value, y: Value) -> Value:
+    return f.b.select(f.b.icmp_unsigned("<", x, y), x, y)
+
+
+def _append_if(f: Function, condition: Value, words: Value, count: Value, word: Value) -> None:
+    """Puts a word at the end of an array where `condition` holds."""
+    with f.when(condition):
+        here = f.load(I64, count, 8)
+        f.store(word, f.item(words, here, 4), 4)
+        f.store(f.b.add(here, const(64, 1)), count, 8)
 
 
 def _state(f: Function, plan: Value, wave: Value) -> Value:
@@ -149,6 +180,7 @@ def _meet(f: Function, plan: Value, order: Value, count: Value) -> None:
         state = _state(f, plan, f.load(I32, f.item(order, n, 4), 4))
         f.put(STATE, state, "acquired", f.load(I32, acquired, 4))
         f.put(STATE, state, "segment", 0)
+        f.put(STATE, state, "resumed", 0)
         f.put(STATE, state, "plain", 0)
         f.put(STATE, state, "epoch_first", f.get(RACE, race, "next"))
         f.put(STATE, state, "barriers", b.add(f.get(STATE, state, "barriers"), const(32, 1)))
@@ -236,7 +268,7 @@ def _enter(f: Function, plan: Value, group: Value, waves: Value, strict: bool) -
                 f.put(STATE, state, f"{queue}_count", 0)
             for name in ("group_first", "epoch_first"):
                 f.put(STATE, state, name, f.get(RACE, f.pointer(PLAN, plan, "race"), "next"))
-            for name in ("segment", "plain", "acquired", "barriers", "diverged"):
+            for name in ("segment", "plain", "acquired", "barriers", "diverged", "resumed"):
                 f.put(STATE, state, name, 0)
         hwreg.emit_placement(f, state, number, wave)
         f.put(STATE, state, "pc", f.get(PLAN, plan, "start"))

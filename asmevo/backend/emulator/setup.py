@@ -360,8 +360,13 @@ class Plan:
     keep: tuple[object, ...]
 
 
-def build_plan(prepared: Prepared, group: Group, entry: Entry, order: Order, shared: npt.NDArray[np.uint64]) -> Plan:
-    """The PLAN record of one thread; `shared` holds the number of work-groups taken, and the stop word."""
+def build_plan(
+    prepared: Prepared, group: Group, entry: Entry, order: Order, shared: npt.NDArray[np.uint64], budget: int = 0
+) -> Plan:
+    """The PLAN record of one thread; `shared` holds the number of work-groups taken, and the stop word.
+
+    `budget` is how many wave-instructions the thread may run; with none it sets its first work-group up and stops.
+    """
     plan = np.zeros(1, layout.PLAN)
     plan["states"] = group.states.ctypes.data
     plan["stride"] = group.states.strides[0]
@@ -381,6 +386,7 @@ def build_plan(prepared: Prepared, group: Group, entry: Entry, order: Order, sha
     plan["groups"] = order.groups.ctypes.data
     plan["numbers"] = order.numbers.ctypes.data
     plan["seeds"] = order.seeds.ctypes.data
+    plan["budget"] = budget
     plan["count"] = len(order.seeds)
     plan["next"] = shared.ctypes.data
     plan["stop"] = shared.ctypes.data + 8
