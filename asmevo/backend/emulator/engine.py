@@ -246,11 +246,15 @@ def _described(stop: Stop, outcome: _Outcome, size: GroupSize, strict: bool, see
     return faults.describe(stop, accesses)
 
 
-def _written(entries: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
-    """Which bytes were written; takes the map's entries for it, since for a large buffer each copy counts."""
+def _written(shadow: npt.NDArray[np.uint8], span: slice) -> npt.NDArray[np.bool_]:
+    """Which bytes were written; takes the map's entries for it, since for a large buffer each copy counts.
+
+    Eight at a time: buffers begin at multiples of 64 and have a guard behind them. What crosses bytes is masked away.
+    """
+    entries = shadow[span.start : span.stop + -(span.stop - span.start) % 8].view(np.uint64)
     np.right_shift(entries, layout.MAP_WRITTEN.bit_length() - 1, out=entries)
-    np.bitwise_and(entries, 1, out=entries)
-    return entries.view(np.bool_)
+    np.bitwise_and(entries, np.uint64(0x0101010101010101), out=entries)
+    return shadow[span].view(np.bool_)
 
 
 def _result(prepared: Prepared, dispatch: Dispatch, outcome: _Outcome, found: list[Fault], seed: int) -> RunResult:
@@ -264,7 +268,7 @@ def _result(prepared: Prepared, dispatch: Dispatch, outcome: _Outcome, found: li
     return RunResult(
         buffers=tuple(memory.arena[span] for span in spans),
         written=tuple(
-            _written(memory.map[span]) if buffer.writable else np.zeros(n, np.bool_)
+            _written(memory.map, span) if buffer.writable else np.zeros(n, np.bool_)
             for span, buffer, n in zip(spans, dispatch.buffers, memory.sizes[:count], strict=True)
         ),
         executions=executions,

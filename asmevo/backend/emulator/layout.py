@@ -175,6 +175,8 @@ STATE = np.dtype(
         ("race", "u8"),
         ("writers", "u8"),
         ("readers", "u8"),
+        ("byte_writers", "u8"),
+        ("byte_readers", "u8"),
         ("watch", "u8"),
         ("sink", "u8"),
         ("segment", "u4"),
@@ -197,8 +199,8 @@ STATE = np.dtype(
     align=True,
 )
 """One wave. Scalar registers and special state lie in `scalar` by unit number, vector rows by unit - 256; the kernel's
-constants follow the record, eight bytes each. `writers` and `readers` plus four times a host address give a global byte's
-shadow words (see race_runtime); `watch` is one more than an address whose accesses are logged, 0 for none; `sink` is where
+constants follow the record, eight bytes each. `writers` and `readers` plus a host address give a global dword's
+shadow words (see race_runtime), `byte_writers` and `byte_readers` plus four times an address those of a byte; `watch` is one more than an address whose accesses are logged, 0 for none; `sink` is where
 forgiven accesses outside every buffer go. For a race that an outstanding load has, `fault_unit` is one more than its operation.
 `barriers` counts the barriers passed, and `diverged` is 1 once the wave met others at another one. `limit` is the number of
 executed instructions at which the wave is stopped. `resumed` is 1 once another wave ran between two barriers of this one.
@@ -214,6 +216,8 @@ SEGMENT_BITS = 24
 MANY, GROUPS, COHERENT = 1 << 30, 1 << 29, 1 << 31
 """Bits of a global shadow word above its segment: others of this epoch read too, others of other work-groups read too, and all
 that is recorded was atomic or coherent."""
+SPLIT = 1 << 28
+"""The writer's shadow word of a dword whose bytes have shadow words of their own."""
 LOG = np.dtype([("group", "u4"), ("wave", "u4"), ("op", "u4"), ("write", "u4")], align=True)
 LOG_SLOTS = 64
 RACE = np.dtype(

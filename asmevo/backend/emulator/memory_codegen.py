@@ -21,8 +21,6 @@ from asmevo.backend.emulator.layout import BUFFER, LANES, STATE
 SIZES = (1, 2, 4, 8, 12, 16)
 """Bytes a lane moves at once."""
 _CHUNK = 16
-_PIECE = 16
-"""Bytes whose shadow words are looked at together."""
 RESOLVE_TYPE = ir.FunctionType(PTR, (PTR, I64, I64, I64, I32))
 TRACK_TYPE = ir.FunctionType(I32, (PTR, PTR, I64, I64, I64, I32))
 TRANSFER_TYPE = ir.FunctionType(I32, (PTR, PTR, I64, PTR))
@@ -324,15 +322,16 @@ def _mark_read(f: Function, shadow: Value, size: int) -> None:
 
 
 def _note_wide(f: Function, state: Value, place: Value, addresses: Value, word: Value, rows: Value | None) -> None:
-    """Four lanes at a time of 64 dwords in a row, read or, where `rows` are given, written."""
+    """A piece at a time of 64 dwords in a row, read or, where `rows` are given, written."""
     first = f.load(I64, addresses, 8)
-    with f.loop(4 * LANES, _PIECE) as at:
+    size = race_codegen.PIECE
+    with f.loop(4 * LANES, size) as at:
         lane = f.b.lshr(at, const(64, 2))
         here, there = f.at(place, at), f.b.add(first, at)
         if rows is None:
-            race_codegen.note_read(f, state, here, _PIECE, lane, there, word)
+            race_codegen.note_read(f, state, here, size, lane, there, word)
         else:
-            race_codegen.note_write(f, state, here, _PIECE, lane, there, word, f.at(rows, at))
+            race_codegen.note_write(f, state, here, size, lane, there, word, f.at(rows, at))
 
 
 def build_store(module: ir.Module, size: int, strict: bool) -> None:

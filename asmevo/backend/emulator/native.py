@@ -36,7 +36,7 @@ from asmevo.backend.emulator import (
 _LIBRARY = ("sin", "cos", "ldexp")
 _OPTIMISATION = 2
 _RUNTIME = "runtime"
-_NOT_COMPILED = frozenset({"__init__", "cache", "decode", "engine", "faults", "form_key", "prepare", "setup"}) | {
+_NOT_COMPILED = frozenset({"__init__", "cache", "decode", "engine", "faults", "form_key", "prepare", "setup", "workspace"}) | {
     f"reference{part}" for part in ("", "_floats", "_matrix")
 }
 """Modules whose text does not enter compiled code."""

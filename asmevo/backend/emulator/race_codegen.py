@@ -21,10 +21,13 @@ STATE_TYPE = ir.FunctionType(I32, (PTR,))
 READ_TYPE = ir.FunctionType(I32, (PTR, PTR, I64, I64, I32))
 WRITE_TYPE = ir.FunctionType(I32, (PTR, PTR, I64, I64, I32, PTR))
 CLASH_TYPE = ir.FunctionType(I32, (PTR, PTR, I64, I64, I64, I32, I32, PTR))
+SPLIT_TYPE = ir.FunctionType(I32, (PTR, PTR, I64))
 SYNC_TYPE = ir.FunctionType(I32, (PTR, I32, I32))
 PENDING_TYPE = ir.FunctionType(I32, (PTR, PTR, I64))
 WATCH_TYPE = ir.FunctionType(I32, (PTR, PTR, I64, I64, I32))
 
+PIECE = 64
+"""Bytes of a wide access that are looked at together."""
 _NULL = ir.Constant(PTR, None)
 
 

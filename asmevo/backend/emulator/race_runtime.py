@@ -1,7 +1,8 @@
 """Native functions for races on global memory: who last wrote and read each byte, and what orders two waves.
 
-For every byte of a buffer that may be written two shadow words hold the segment of its last writer and of its last reader, with
-the bits MANY, GROUPS and COHERENT. A segment is a stretch of one wave between barriers and releases. Segments are numbered in
+For every dword of a buffer that may be written two shadow words hold the segment of its last writer and of its last reader, with
+the bits MANY, GROUPS and COHERENT. Once an access covers a part of a dword, or one of its bytes has to be looked at closely, the
+dword's word is SPLIT, and each of its bytes has two shadow words of its own. A segment is a stretch of one wave between barriers and releases. Segments are numbered in
 the order of the run, and work-groups run one after another, their waves mostly too between barriers, so that a number tells by
 itself (the segments of a wave that was stopped so that others could run are told by the wave that they name):
 
@@ -32,7 +33,9 @@ from asmevo.backend.emulator.layout import ENTRY, LOG, QUEUE_SLOTS, RACE, SEGMEN
 from asmevo.backend.emulator.race_codegen import (
     CLASH_TYPE,
     PENDING_TYPE,
+    PIECE,
     READ_TYPE,
+    SPLIT_TYPE,
     STATE_TYPE,
     SYNC_TYPE,
     WATCH_TYPE,
@@ -44,10 +47,14 @@ _NULL = ir.Constant(PTR, None)
 
 
 def build(module: ir.Module, sizes: tuple[int, ...]) -> None:
-    """All functions of this module."""
+    """All functions of this module; accesses have one of `sizes`, or are PIECE bytes of a wide one."""
     _build_segment(module)
     _build_clash(module)
+    _build_split(module)
     for size in sizes:
+        _build_read_bytes(module, size)
+        _build_write_bytes(module, size)
+    for size in (*sizes, PIECE):
         _build_note_read(module, size)
         _build_note_write(module, size)
     _build_outstanding(module)
@@ -68,6 +75,12 @@ def _word(f: Function, state: Value, which: str, place: Value) -> Value:
     """The address of the shadow word of the byte at host address `place`."""
     b = f.b
     return b.inttoptr(b.add(f.get(STATE, state, which), b.shl(b.ptrtoint(place, I64), const(64, 2))), PTR)
+
+
+def _dword(f: Function, state: Value, which: str, place: Value) -> Value:
+    """The address of the shadow word of the dword at host address `place`."""
+    b = f.b
+    return b.inttoptr(b.add(f.get(STATE, state, which), b.ptrtoint(place, I64)), PTR)
 
 
 def _build_segment(module: ir.Module) -> None:
@@ -161,21 +174,125 @@ def _clash(f: Function, arguments: list[Value]) -> None:
     check(f, f.b.call(f.external("asm_clash", I32, *CLASH_TYPE.args), arguments))
 
 
+def _build_split(module: ir.Module) -> None:
+    """`asm_split(state, place, size)`: every dword that has one of the bytes gets a shadow word for each of its bytes."""
+    f = Function(module, "asm_split", SPLIT_TYPE)
+    state, place, size = f.args
+    b = f.b
+    kind = ir.VectorType(I32, 4)
+    number = b.ptrtoint(place, I64)
+    first = b.and_(number, const(64, -4))
+    with f.loop(b.sub(b.add(number, size), first), 4) as n:
+        at = b.inttoptr(b.add(first, n), PTR)
+        writer = f.load(I32, _dword(f, state, "writers", at), 4)
+        with f.when(b.icmp_unsigned("!=", writer, const(32, layout.SPLIT))):
+            reader = f.load(I32, _dword(f, state, "readers", at), 4)
+            f.store(splat(f, writer, 4), _word(f, state, "byte_writers", at), 4)
+            f.store(splat(f, reader, 4), _word(f, state, "byte_readers", at), 4)
+            f.store(const(32, layout.SPLIT), _dword(f, state, "writers", at), 4)
+    f.ret(0)
+
+
+def _note_bytes(f: Function, size: int, data: Value | None) -> None:
+    """Looks at an access byte by byte and returns."""
+    state, place, lane, address, word = f.args[:5]
+    b = f.b
+    b.call(f.external("asm_split", I32, *SPLIT_TYPE.args), [state, place, const(64, size)])
+    step = min(size, 16)
+    what = "read" if data is None else "write"
+    function = f.external(f"asm_{what}_bytes_{step}", I32, *(READ_TYPE if data is None else WRITE_TYPE).args)
+    with f.loop(size, step) as n:
+        here = [state, f.at(place, n), b.add(lane, b.lshr(n, const(64, 2))), b.add(address, n), word]
+        if data is not None:
+            here.append(b.select(b.icmp_unsigned("==", data, _NULL), _NULL, f.at(data, n)))
+        check(f, b.call(function, here))
+    f.ret(0)
+
+
 def _build_note_read(module: ir.Module, size: int) -> None:
-    """`asm_note_read_SIZE(state, place, lane, address, word)`: a status."""
+    """`asm_note_read_SIZE(state, place, lane, address, word)`: a status. Lanes of a piece have a dword each."""
     f = Function(module, f"asm_note_read_{size}", READ_TYPE)
+    state, place, _, _, word = f.args
+    if size < 4:
+        _note_bytes(f, size, None)
+        return
+    b = f.b
+    count = size // 4
+    writers = f.load(ir.VectorType(I32, count), _dword(f, state, "writers", place), 4)
+    numbers = _numbers(f, writers, count)
+    doubtful = b.or_(_since_barrier(f, state, numbers, count), _other_groups(f, state, numbers, count))
+    doubtful = b.or_(doubtful, _has(f, writers, layout.SPLIT, count))
+    with f.when(b.or_(_is_odd(f, place), _any(f, doubtful, count)), likely=False):
+        _note_bytes(f, size, None)
+    _record_read(f, state, place, word, _dword(f, state, "readers", place), count, size)
+    f.ret(0)
+
+
+def _build_note_write(module: ir.Module, size: int) -> None:
+    """`asm_note_write_SIZE(state, place, lane, address, word, data)`: a status. Lanes of a piece have a dword each."""
+    f = Function(module, f"asm_note_write_{size}", WRITE_TYPE)
+    state, place, _, _, word, data = f.args
+    if size < 4:
+        _note_bytes(f, size, data)
+        return
+    b = f.b
+    count = size // 4
+    kind = ir.VectorType(I32, count)
+    shadow = _map(f, state, place)
+    writer = _dword(f, state, "writers", place)
+    with f.when(_is_odd(f, place), likely=False):
+        _note_bytes(f, size, data)
+    with f.when(_is_marked(f, shadow, layout.MAP_WRITTEN | layout.MAP_READ, size)):
+        writers = f.load(kind, writer, 4)
+        doubtful = b.or_(_has(f, writers, layout.SPLIT, count), _doubtful_readers(f, state, place, count))
+        numbers = _numbers(f, writers, count)
+        doubtful = b.or_(doubtful, b.or_(_since_barrier(f, state, numbers, count), _other_groups(f, state, numbers, count)))
+        with f.when(_any(f, doubtful, count), likely=False):
+            _note_bytes(f, size, data)
+    f.store(splat(f, word, count), writer, 4)
+    f.store(_repeated(layout.MAP_DEFINED | layout.MAP_WRITTEN, size), shadow)
+    f.ret(0)
+
+
+def _doubtful_readers(f: Function, state: Value, place: Value, count: int, *, table: str = "readers") -> Value:
+    """Words whose readers may conflict with a write, as bits."""
+    b = f.b
+    at = _dword(f, state, table, place) if table == "readers" else _word(f, state, table, place)
+    read = f.load(ir.VectorType(I32, count), at, 4)
+    numbers = _numbers(f, read, count)
+    doubtful = b.or_(_since_barrier(f, state, numbers, count), _other_groups(f, state, numbers, count))
+    recent = b.icmp_unsigned(">=", numbers, _vector(f, state, "epoch_first", count))
+    shared = b.or_(b.and_(recent, _has(f, read, layout.MANY, count)), _has(f, read, layout.GROUPS, count))
+    return b.or_(doubtful, shared)
+
+
+def _is_odd(f: Function, place: Value) -> Value:
+    """Whether an address is not a dword's."""
+    return f.b.icmp_unsigned("!=", f.b.and_(f.b.ptrtoint(place, I64), const(64, 3)), const(64, 0))
+
+
+def _build_read_bytes(module: ir.Module, size: int) -> None:
+    """`asm_read_bytes_SIZE(state, place, lane, address, word)`: as `asm_note_read_SIZE`, of split dwords."""
+    f = Function(module, f"asm_read_bytes_{size}", READ_TYPE)
     state, place, lane, address, word = f.args
     b = f.b
     kind = ir.VectorType(I32, size)
-    shadow = _map(f, state, place)
-    with f.when(_is_marked(f, shadow, layout.MAP_WRITTEN, size)):
-        numbers = _numbers(f, f.load(kind, _word(f, state, "writers", place), 4), size)
+    with f.when(_is_marked(f, _map(f, state, place), layout.MAP_WRITTEN, size)):
+        numbers = _numbers(f, f.load(kind, _word(f, state, "byte_writers", place), 4), size)
         doubtful = b.or_(_since_barrier(f, state, numbers, size), _other_groups(f, state, numbers, size))
         with f.when(_any(f, doubtful, size), likely=False):
             _clash(f, [state, place, const(64, size), lane, address, word, const(32, 0), _NULL])
-    wide = ir.IntType(8 * size)
-    f.store(b.or_(f.load(wide, shadow), _repeated(layout.MAP_READ, size)), shadow)
-    reader = _word(f, state, "readers", place)
+    _record_read(f, state, place, word, _word(f, state, "byte_readers", place), size, size)
+    f.ret(0)
+
+
+def _record_read(f: Function, state: Value, place: Value, word: Value, reader: Value, size: int, count: int) -> None:
+    """Puts a reader into `size` shadow words at `reader`, for `count` bytes."""
+    b = f.b
+    kind = ir.VectorType(I32, size)
+    shadow = _map(f, state, place)
+    wide = ir.IntType(8 * count)
+    f.store(b.or_(f.load(wide, shadow), _repeated(layout.MAP_READ, count)), shadow)
     old = f.load(kind, reader, 4)
     numbers = _numbers(f, old, size)
     recent = b.icmp_unsigned(">=", numbers, _vector(f, state, "epoch_first", size))
@@ -188,26 +305,21 @@ def _build_note_read(module: ir.Module, size: int) -> None:
     for bits, bit in ((many, layout.MANY), (groups, layout.GROUPS)):
         new = b.or_(new, b.select(bits, splat(f, const(32, bit), size), zero))
     f.store(new, reader, 4)
-    f.ret(0)
 
 
-def _build_note_write(module: ir.Module, size: int) -> None:
-    """`asm_note_write_SIZE(state, place, lane, address, word, data)`: a status."""
-    f = Function(module, f"asm_note_write_{size}", WRITE_TYPE)
+def _build_write_bytes(module: ir.Module, size: int) -> None:
+    """`asm_write_bytes_SIZE(state, place, lane, address, word, data)`: as `asm_note_write_SIZE`, of split dwords."""
+    f = Function(module, f"asm_write_bytes_{size}", WRITE_TYPE)
     state, place, lane, address, word, data = f.args
     b = f.b
     kind = ir.VectorType(I32, size)
     shadow = _map(f, state, place)
-    writer = _word(f, state, "writers", place)
+    writer = _word(f, state, "byte_writers", place)
     with f.when(_is_marked(f, shadow, layout.MAP_WRITTEN | layout.MAP_READ, size)):
         numbers = _numbers(f, f.load(kind, writer, 4), size)
         doubtful = b.or_(_since_barrier(f, state, numbers, size), _other_groups(f, state, numbers, size))
-        read = f.load(kind, _word(f, state, "readers", place), 4)
-        numbers = _numbers(f, read, size)
-        doubtful = b.or_(doubtful, b.or_(_since_barrier(f, state, numbers, size), _other_groups(f, state, numbers, size)))
-        recent = b.icmp_unsigned(">=", numbers, _vector(f, state, "epoch_first", size))
-        shared = b.or_(b.and_(recent, _has(f, read, layout.MANY, size)), _has(f, read, layout.GROUPS, size))
-        with f.when(_any(f, b.or_(doubtful, shared), size), likely=False):
+        doubtful = b.or_(doubtful, _doubtful_readers(f, state, place, size, table="byte_readers"))
+        with f.when(_any(f, doubtful, size), likely=False):
             _clash(f, [state, place, const(64, size), lane, address, word, const(32, 1), data])
     f.store(splat(f, word, size), writer, 4)
     f.store(_repeated(layout.MAP_DEFINED | layout.MAP_WRITTEN, size), shadow)
@@ -242,7 +354,7 @@ def _build_clash(module: ir.Module) -> None:
 
     with f.loop(size) as n:
         at = f.at(place, n)
-        writer = f.load(I32, _word(f, state, "writers", at), 4)
+        writer = f.load(I32, _word(f, state, "byte_writers", at), 4)
         compared = f.choose(
             b.icmp_unsigned("!=", data, _NULL),
             lambda at=at, n=n: b.icmp_unsigned("==", f.load(I8, at), f.load(I8, f.at(data, n))),
@@ -251,7 +363,7 @@ def _build_clash(module: ir.Module) -> None:
         with f.when(b.and_(conflicts(writer, const(1, 0)), b.not_(compared)), likely=False):
             report(writer, n)
         with f.when(writes):
-            reader = f.load(I32, _word(f, state, "readers", at), 4)
+            reader = f.load(I32, _word(f, state, "byte_readers", at), 4)
             number = b.and_(reader, const(32, _NUMBER))
             recent = b.icmp_unsigned(">=", number, epoch_first)
             many = b.and_(recent, b.icmp_unsigned("!=", b.and_(reader, const(32, layout.MANY)), const(32, 0)))
@@ -319,7 +431,13 @@ def _build_own_pending(module: ir.Module) -> None:
     f = Function(module, "asm_own_pending", PENDING_TYPE)
     state, place, address = f.args
     b = f.b
-    number = b.and_(f.load(I32, _word(f, state, "writers", place), 4), const(32, _NUMBER))
+    whole = f.load(I32, _dword(f, state, "writers", b.inttoptr(b.and_(b.ptrtoint(place, I64), const(64, -4)), PTR)), 4)
+    recorded = f.choose(
+        b.icmp_unsigned("!=", whole, const(32, layout.SPLIT)),
+        lambda: whole,
+        lambda: f.load(I32, _word(f, state, "byte_writers", place), 4),
+    )
+    number = b.and_(recorded, const(32, _NUMBER))
     here = b.icmp_unsigned(">=", number, f.get(STATE, state, "group_first"))
     own = b.icmp_unsigned("==", f.get(SEGMENT, _segment(f, state, number), "wave"), f.get(STATE, state, "wave"))
     written = _is_marked(f, _map(f, state, place), layout.MAP_WRITTEN, 1)

@@ -230,10 +230,8 @@ def _enter(f: Function, plan: Value, group: Value, waves: Value, strict: bool) -
     _clear(f, scratch, scratch_bytes)
     _clear(f, f.at(scratch, f.get(STATE, first, "map_delta")), scratch_bytes)
     if strict:
-        four = const(64, 2)
         for name in ("writers", "readers"):
-            words = f.at(f.pointer(STATE, first, name), b.shl(f.get(PLAN, plan, "scratch"), four))
-            _clear(f, words, b.shl(scratch_bytes, four))
+            _clear(f, f.at(f.pointer(STATE, first, name), f.get(PLAN, plan, "scratch")), scratch_bytes)
     if strict:
         _restart_epochs(f, plan, first, lds_size)
         race = f.pointer(PLAN, plan, "race")

@@ -18,6 +18,7 @@ from asmevo.backend.emulator import hwreg, layout
 from asmevo.backend.emulator.indexing import CONTROLS
 from asmevo.backend.emulator.layout import BUFFER, LANES, STATE
 from asmevo.backend.emulator.prepare import Prepared
+from asmevo.backend.emulator.workspace import workspace
 from asmevo.backend.launch import Dispatch
 from asmevo.diagnostics import fail
 from asmevo.ir.abi import KernelDescriptor
@@ -106,7 +107,8 @@ def build_memory(dispatch: Dispatch, lds_bytes: int, scratch_bytes: int = 0, thr
         total += (len(blocks[n]) + _GUARD + _PAGE - 1) // _PAGE * _PAGE
     scratch_starts = tuple(total + n * (scratch_bytes + _GUARD) for n in range(threads if scratch_bytes else 0))
     total += len(scratch_starts) * (scratch_bytes + _GUARD)
-    arena, shadow = np.zeros(total, np.uint8), np.zeros(total, np.uint8)
+    arena, shadow = workspace(total, np.uint8), workspace(total, np.uint8)
+    _clear_between(starts, blocks, arena, shadow)
     table = np.zeros(len(blocks) + bool(scratch_bytes), BUFFER)
     for n, (block, start) in enumerate(zip(blocks, starts, strict=True)):
         arena[start : start + len(block)] = block
@@ -133,6 +135,17 @@ def build_memory(dispatch: Dispatch, lds_bytes: int, scratch_bytes: int = 0, thr
         scratch_bytes,
         scratch_starts,
     )
+
+
+def _clear_between(starts: list[int], blocks: list[npt.NDArray[np.uint8]], *arrays: npt.NDArray[np.uint8]) -> None:
+    """Zeroes what no block covers: guards, and scratch memory at the end, which lie between blocks in order of their starts."""
+    end = 0
+    for start, block in sorted(zip(starts, blocks, strict=True), key=lambda pair: pair[0]):
+        for array in arrays:
+            array[end:start] = 0
+        end = start + len(block)
+    for array in arrays:
+        array[end:] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,13 +229,17 @@ def build_group(
     states["lds_reader"] = reader.ctypes.data
     states["strict"] = int(strict)
     race = np.zeros(1, layout.RACE)
-    segments = np.zeros(layout.SEGMENT_LIMIT if strict else 1, layout.SEGMENT)
+    segments = workspace(layout.SEGMENT_LIMIT if strict else 1, layout.SEGMENT)
+    segments[0] = 0
     race["segments"] = segments.ctypes.data
     race["next"] = race["unreleased"] = 1
     first, end = memory.writable
-    words = [np.zeros(end - first if strict else 1, np.uint32) for _ in range(2)]
-    for name, shadow_words in zip(("writers", "readers"), words, strict=True):
-        place = shadow_words.ctypes.data - 4 * (memory.arena.ctypes.data + first)
+    tracked = end - first if strict else 4
+    # A byte's words are set before they are read.
+    words = [workspace(count, np.uint32) for count in (tracked // 4, tracked // 4, tracked, tracked)]
+    for name, shadow_words in zip(("writers", "readers", "byte_writers", "byte_readers"), words, strict=True):
+        scale = 4 if name.startswith("byte") else 1
+        place = shadow_words.ctypes.data - scale * (memory.arena.ctypes.data + first)
         states[name] = np.array(place, np.int64).view(np.uint64)
     sink = np.zeros(64, np.uint8)
     states["sink"] = sink.ctypes.data
@@ -233,7 +250,10 @@ def build_group(
     for number, value in hwreg.constants(d.vgpr_count if d else 0, d.sgpr_count if d else 0, lds_bytes).items():
         states["hwregs"][:, number] = value
     states["vgprs"] = min(d.accum_offset, d.vgpr_count, AGPR0 - VGPR0) if d else AGPR0 - VGPR0
-    return Group(states, lds, defined, race, segments, (raw, writer, reader, words, sink, table), scratch, memory.scratch_bytes)
+    for shadow_words in words[:2]:
+        shadow_words[:] = 0
+    keep = (raw, writer, reader, words, segments, sink, table)
+    return Group(states, lds, defined, race, segments, keep, scratch, memory.scratch_bytes)
 
 
 @dataclass(frozen=True, slots=True)
