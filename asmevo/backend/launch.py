@@ -76,8 +76,8 @@ class Fault:
     the uid of the instruction that should have been waited for, or that this one conflicts with, with its `cause_offset`. Each
     is None where it does not apply or is not known.
 
-    Kinds: pending-read, pending-write, uninitialised-register, uninitialised-memory, out-of-bounds, misaligned, race,
-    barrier-divergence, budget, unsupported, trap, bad-control-flow, write-to-readonly.
+    Kinds: pending-read, pending-write, uninitialised-register, uninitialised-memory, out-of-bounds, misaligned, race, budget,
+    unsupported, trap, bad-control-flow, write-to-readonly.
     """
 
     kind: str

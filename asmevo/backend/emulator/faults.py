@@ -116,12 +116,6 @@ def describe(stop: Stop, accesses: Sequence[Access] = ()) -> Fault:
             message, lane = _unsupported(stop, name), None
         case "bad-control-flow":
             message, lane = "execution ran past the last instruction", None
-        case "barrier-divergence":
-            passed, others = int(state["barriers"]), int(stop.plan.record["expected"][0]) - 1
-            message = (
-                f"the wave met others at another barrier than its own, and passed {passed} barriers where they passed {others}"
-            )
-            lane = None
         case _:
             message, lane = f"{name} raised a {kind}", None
     return _fault(stop, kind, message, lane, register, place, cause)

@@ -36,7 +36,6 @@ FAULT_KINDS = (
     "out-of-bounds",
     "misaligned",
     "race",
-    "barrier-divergence",
     "budget",
     "unsupported",
     "trap",
@@ -84,12 +83,12 @@ OP = np.dtype(
     align=True,
 )
 """A decoded operation. `units` points to u16 entries: `reads` of them are checked before, then `writes`; the first `marks` of
-the written ones are valid after it. `ignored` is all ones where lanes outside EXEC need not be valid, and 0 where some operand
-needs them all. `in_order` has RETURNS and REPLACES. `vector` is 1 for what VSKIP skips. `coherent` is COHERENT for accesses of global memory
-that other work-groups are sure to see or that see theirs, else 0. `forgiven` has a bit for each kind of fault that is not
-reported here. `flags` are four nibbles, the slots of src0, src1,
-src2 and the destination that VGPR indexing moves, 15 where there is none. An entry is unit | need << 10 | index bits << 12,
-those of M0 that move the unit while VGPR indexing is on. `slot` are byte offsets of operands in the wave state."""
+the written ones are valid after it. `ignored` is all ones where lanes outside EXEC need not be valid, and 0 where some
+operand needs them all. `in_order` has RETURNS and REPLACES. `vector` is 1 for what VSKIP skips. `coherent` is COHERENT for
+accesses of global memory that other work-groups are sure to see or that see theirs, else 0. `forgiven` has a bit for each
+kind of fault that is not reported here. `flags` are four nibbles, the slots of src0, src1, src2 and the destination that
+VGPR indexing moves, 15 where there is none. An entry is unit | need << 10 | index bits << 12, those of M0 that move the unit
+while VGPR indexing is on. `slot` are byte offsets of operands in the wave state."""
 
 RETURNS, REPLACES = 1, 2
 """Vector memory returns in the order of issue (CDNA3 ISA guide, 4.4); what it returns fills its registers, so that it may be
@@ -185,8 +184,6 @@ STATE = np.dtype(
         ("epoch_first", "u4"),
         ("group_first", "u4"),
         ("acquired", "u4"),
-        ("barriers", "u4"),
-        ("diverged", "u4"),
         ("resumed", "u4"),
         ("scratch", "u8"),
         ("scratch_size", "u8"),
@@ -199,14 +196,13 @@ STATE = np.dtype(
     align=True,
 )
 """One wave. Scalar registers and special state lie in `scalar` by unit number, vector rows by unit - 256; the kernel's
-constants follow the record, eight bytes each. `writers` and `readers` plus a host address give a global dword's
-shadow words (see race_runtime), `byte_writers` and `byte_readers` plus four times an address those of a byte; `watch` is one more than an address whose accesses are logged, 0 for none; `sink` is where
-forgiven accesses outside every buffer go. For a race that an outstanding load has, `fault_unit` is one more than its operation.
-`barriers` counts the barriers passed, and `diverged` is 1 once the wave met others at another one. `limit` is the number of
-executed instructions at which the wave is stopped. `resumed` is 1 once another wave ran between two barriers of this one.
-`scratch` is the guest
-address of lane 0's scratch memory, `scratch_size` the bytes of each lane, which follow one another. `hwregs` are the hardware
-registers by number, `waves` those of the work-group."""
+constants follow the record, eight bytes each. `writers` and `readers` plus a host address give a global dword's shadow words
+(see race_runtime), `byte_writers` and `byte_readers` plus four times an address those of a byte; `watch` is one more than an
+address whose accesses are logged, 0 for none; `sink` is where forgiven accesses outside every buffer go. For a race that an
+outstanding load has, `fault_unit` is one more than its operation. `limit` is the number of executed instructions at which
+the wave is stopped. `resumed` is 1 once another wave ran between two barriers of this one. `scratch` is the guest address of
+lane 0's scratch memory, `scratch_size` the bytes of each lane, which follow one another. `hwregs` are the hardware registers
+by number, `waves` those of the work-group."""
 
 SEGMENT = np.dtype([("group", "u4"), ("wave", "u4"), ("epoch", "u4"), ("released", "u4")], align=True)
 """A stretch of one wave's execution between barriers and releases: the number of its work-group in the run's order, and when
@@ -267,17 +263,15 @@ PLAN = np.dtype(
         ("budget", "u8"),
         ("group", "u8"),
         ("wave", "u4"),
-        ("expected", "u4"),
         ("race", "u8"),
     ],
     align=True,
 )
 """What one thread needs to run work-groups: its waves' states; their scalar registers, valid units and v0 at entry; the scalar
-units of the work-group's ids; rows to clear; and the dispatch's work-groups, shape (count, 3) u32, with a u32 number and a u64
-seed each. `next` points to the number of work-groups taken and `stop` to a word that ends the run, both shared by all threads.
-`executed`, `group` and `wave` tell where it stands; at `budget` executed instructions the run ends. `expected` is how many barriers the first wave passed that had met others
-at another one, plus one. `race` points to the thread's RACE record. `scratch` is the host address of its waves' scratch memory,
-`scratch_bytes` in all."""
+units of the work-group's ids; rows to clear; and the dispatch's work-groups, shape (count, 3) u32, with a u32 number and a
+u64 seed each. `next` points to the number of work-groups taken and `stop` to a word that ends the run, both shared by all
+threads. `executed`, `group` and `wave` tell where it stands; at `budget` executed instructions the run ends. `race` points
+to the thread's RACE record. `scratch` is the host address of its waves' scratch memory, `scratch_bytes` in all."""
 NO_UNIT = 0xFFFF_FFFF
 EPOCH_LIMIT = IN_FLIGHT - 2
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 from llvmlite import ir
 
 from asmevo.backend.emulator import hwreg, layout
-from asmevo.backend.emulator.faulting import fault
 from asmevo.backend.emulator.irkit import I1, I8, I32, I64, PTR, Function, Value, const, splat
 from asmevo.backend.emulator.layout import LANES, PLAN, RACE, STATE
 from asmevo.ir.registers import AGPR0, VGPR0
@@ -118,9 +117,6 @@ def build_dispatch(module: ir.Module, strict: bool) -> None:
         if strict:
             with f.when(stopped, likely=False):
                 f.put(STATE, state, "resumed", 1)
-            with f.when(ended), f.when(_is_unbalanced(f, plan, state), likely=False):
-                f.put(PLAN, plan, "wave", wave)
-                leave(fault(f, state, "barrier-divergence", const(32, 0), const(64, 0)))
     with f.when(b.icmp_unsigned("!=", f.load(I64, left, 8), const(64, 0)), likely=False):
         _shuffle(f, again, f.load(I64, left, 8), random)
         _copy(f, runs, again, 4 * layout.MAX_WAVES)
@@ -159,23 +155,17 @@ def _state(f: Function, plan: Value, wave: Value) -> Value:
 def _meet(f: Function, plan: Value, order: Value, count: Value) -> None:
     """What a barrier does to the `count` waves at it: none has a segment any more, and each knows what any had acquired.
 
-    Waves that meet at different instructions are noted. That is allowed (CDNA3 ISA guide, S_BARRIER: waves are counted, and
-    those that have ended are not waited for); it is a fault only where they then pass different numbers of barriers.
+    They may be at different instructions, and pass different numbers of barriers (CDNA3 ISA guide, S_BARRIER: waves are counted,
+    and those that have ended are not waited for); what that orders, and does not, is what the race checks go by.
     """
     b = f.b
     race = f.pointer(PLAN, plan, "race")
     acquired = f.local(I32)
     f.store(const(32, 0), acquired, 4)
-    first = _state(f, plan, f.load(I32, order, 4))
-    place = f.get(STATE, first, "at")
-    apart = f.local(I32)
-    f.store(const(32, 0), apart, 4)
     with f.loop(count) as n:
         state = _state(f, plan, f.load(I32, f.item(order, n, 4), 4))
         known, new = f.load(I32, acquired, 4), f.get(STATE, state, "acquired")
         f.store(b.select(b.icmp_unsigned(">", new, known), new, known), acquired, 4)
-        elsewhere = b.zext(b.icmp_unsigned("!=", f.get(STATE, state, "at"), place), I32)
-        f.store(b.or_(f.load(I32, apart, 4), elsewhere), apart, 4)
     with f.loop(count) as n:
         state = _state(f, plan, f.load(I32, f.item(order, n, 4), 4))
         f.put(STATE, state, "acquired", f.load(I32, acquired, 4))
@@ -183,19 +173,6 @@ def _meet(f: Function, plan: Value, order: Value, count: Value) -> None:
         f.put(STATE, state, "resumed", 0)
         f.put(STATE, state, "plain", 0)
         f.put(STATE, state, "epoch_first", f.get(RACE, race, "next"))
-        f.put(STATE, state, "barriers", b.add(f.get(STATE, state, "barriers"), const(32, 1)))
-        f.put(STATE, state, "diverged", b.or_(f.get(STATE, state, "diverged"), f.load(I32, apart, 4)))
-
-
-def _is_unbalanced(f: Function, plan: Value, state: Value) -> Value:
-    """Whether a wave that ends, and that had met others elsewhere, passed another number of barriers than one before it."""
-    b = f.b
-    passed = b.add(f.get(STATE, state, "barriers"), const(32, 1))
-    diverged = b.icmp_unsigned("!=", f.get(STATE, state, "diverged"), const(32, 0))
-    expected = f.get(PLAN, plan, "expected")
-    unknown = b.icmp_unsigned("==", expected, const(32, 0))
-    f.put(PLAN, plan, "expected", b.select(b.and_(diverged, unknown), passed, expected))
-    return b.and_(diverged, b.and_(b.not_(unknown), b.icmp_unsigned("!=", passed, expected)))
 
 
 def _shuffle(f: Function, order: Value, count: Value, random: Value) -> None:
@@ -238,7 +215,6 @@ def _enter(f: Function, plan: Value, group: Value, waves: Value, strict: bool) -
         following = f.get(RACE, race, "next")
         f.put(RACE, race, "unreleased", following)
         f.put(RACE, race, "group", b.trunc(group, I32))
-        f.put(PLAN, plan, "expected", 0)
     ids = f.item(f.pointer(PLAN, plan, "groups"), group, 12)
     number = f.load(I32, f.item(f.pointer(PLAN, plan, "numbers"), group, 4), 4)
     with f.loop(waves) as wave:
@@ -266,7 +242,7 @@ def _enter(f: Function, plan: Value, group: Value, waves: Value, strict: bool) -
                 f.put(STATE, state, f"{queue}_count", 0)
             for name in ("group_first", "epoch_first"):
                 f.put(STATE, state, name, f.get(RACE, f.pointer(PLAN, plan, "race"), "next"))
-            for name in ("segment", "plain", "acquired", "barriers", "diverged", "resumed"):
+            for name in ("segment", "plain", "acquired", "resumed"):
                 f.put(STATE, state, name, 0)
         hwreg.emit_placement(f, state, number, wave)
         f.put(STATE, state, "pc", f.get(PLAN, plan, "start"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from asmevo.backend.emulator import run
 from asmevo.backend.launch import Dispatch, Fault, RunResult
@@ -253,6 +255,45 @@ def test_a_report_of_a_pending_register_names_the_load():
     assert (fault.kind, fault.register, fault.cause) == ("pending-read", "v2", 3)
 
 
+LOADS = POINTERS + "v_mov_b32_e32 v2, 0\nds_write_b32 v1, v1\ns_waitcnt lgkmcnt(0)\n"
+WITH_LDS = dispatch(words("in", np.arange(160)), output("out", 128), items=64, lds=1024)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("global_load_dword v2, v1, s[4:5]", "global_load_dword v2, v1, s[4:5] offset:4", "clean"),
+        ("global_load_dwordx4 v[2:5], v1, s[4:5]", "global_load_dword v3, v1, s[4:5] offset:4", "clean"),
+        ("global_load_ubyte v2, v1, s[4:5]", "global_load_sbyte v2, v1, s[4:5] offset:4", "clean"),
+        ("global_load_short_d16 v2, v1, s[4:5]", "global_load_dword v2, v1, s[4:5]", "clean"),
+        ("global_load_short_d16 v2, v1, s[4:5]", "global_load_short_d16_hi v2, v1, s[4:5]", "pending-write"),
+        ("global_load_dword v2, v1, s[4:5]", "ds_read_b32 v2, v1", "pending-write"),
+        ("ds_read_b32 v2, v1", "global_load_dword v2, v1, s[4:5]", "pending-write"),
+        ("ds_read_b32 v2, v1", "ds_read_b32 v2, v1 offset:4", "pending-write"),
+        ("flat_load_dword v2, v[6:7]", "global_load_dword v2, v1, s[4:5]", "pending-write"),
+        ("s_load_dword s9, s[4:5], 0x0", "s_load_dword s9, s[4:5], 0x4", "pending-write"),
+        ("global_load_dword v2, v1, s[4:5]", "v_mov_b32_e32 v2, 0", "pending-write"),
+    ],
+)
+def test_a_load_over_an_outstanding_one_is_allowed_where_loads_return_in_order(first: str, second: str, expected: str):
+    flat = "v_mov_b32_e32 v6, s4\nv_mov_b32_e32 v7, s5\n"
+    text = f"{LOADS}{flat}{first}\n{second}\ns_waitcnt vmcnt(0) lgkmcnt(0)"
+    assert outcomes(text, WITH_LDS, seeds=(0,)) == {expected}
+
+
+def test_of_two_loads_to_a_register_the_later_one_stays_and_needs_the_wait():
+    later = "s_mov_b64 s[12:13], exec\ns_mov_b64 exec, 0xff\nglobal_load_dword v2, v1, s[4:5] offset:4\ns_mov_b64 exec, s[12:13]\n"
+    text = POINTERS + "global_load_dword v2, v1, s[4:5]\n" + later + "s_waitcnt vmcnt({n})\nglobal_store_dword v1, v2, s[6:7]"
+    result = run(kernel(text.format(n=0)), WITH_LDS)
+    assert not result.faults
+    stored = result.buffers[1].view(np.uint32)[:64]
+    assert (stored == np.arange(64) + (np.arange(64) < 8)).all()
+    fault = only_fault(text.format(n=1), WITH_LDS)
+    assert (fault.kind, fault.lane, fault.cause) == ("pending-read", 0, 6)
+    others = text.replace("global_store", "s_mov_b64 exec, 0xff00\nglobal_store")
+    assert outcomes(others.format(n=1), WITH_LDS) == {"clean"}
+
+
 def test_every_byte_of_a_wide_access_is_looked_at():
     text = POINTERS + "v_lshlrev_b32_e32 v2, 4, v0\nglobal_store_dwordx4 v2, v[4:7], s[6:7]\n{between}\n"
     text = text.replace(
@@ -287,21 +328,89 @@ def barriers(first: int, second: int, after: int = 0) -> str:
     return APART.format(first=one * first or "s_nop 0", second=one * second or "s_nop 0", after=one * after)
 
 
-@pytest.mark.parametrize("counts", [(1, 1, 0), (2, 2, 0), (1, 0, 0), (0, 1, 0), (0, 0, 2), (3, 3, 1)])
+@pytest.mark.parametrize(
+    "counts", [(1, 1, 0), (2, 2, 0), (1, 0, 0), (0, 1, 0), (0, 0, 2), (3, 3, 1), (1, 0, 1), (0, 1, 1), (2, 1, 0), (1, 2, 1)]
+)
 def test_waves_may_meet_at_different_barriers_and_may_end_early(counts: tuple[int, int, int]):
+    """The hardware counts waves, and does not wait for those that have ended; a compiler's sort over some waves does this."""
     assert outcomes(barriers(*counts), dispatch(items=256)) == {"clean"}
 
 
-@pytest.mark.parametrize("counts", [(1, 0, 1), (0, 1, 1), (2, 1, 0), (1, 2, 1)])
-def test_waves_that_meet_apart_and_pass_different_numbers_are_reported(counts: tuple[int, int, int]):
-    assert outcomes(barriers(*counts), dispatch(items=256)) == {"barrier-divergence"}
-    fault = only_fault(barriers(*counts), dispatch(items=256))
-    assert "passed" in fault.message
+MEET_APART = """
+v_lshlrev_b32_e32 v1, 2, v0
+v_readfirstlane_b32 s9, v0
+s_cmp_lg_u32 s9, 0
+s_cbranch_scc1 others
+{first}
+v_mov_b32_e32 v2, 0x100
+ds_read_b32 v3, v2
+s_branch meet
+others:
+ds_write_b32 v1, v0
+s_waitcnt lgkmcnt(0)
+{second}
+meet:
+s_waitcnt lgkmcnt(0)
+"""
 
 
-def test_one_work_groups_barriers_say_nothing_about_the_next():
-    text = barriers(1, 1, 0).replace("s_nop 0", "s_cmp_lg_u32 s2, 0\ns_cbranch_scc1 done\ns_barrier\ndone:\ns_nop 0", 1)
-    assert outcomes(text, dispatch(items=128, groups=4)) == {"clean"}
+@pytest.mark.parametrize(("counts", "expected"), [((1, 1), {"clean"}), ((2, 1), {"clean"}), ((1, 0), {"clean"}), ((0, 1), {"race"})])
+def test_barriers_that_waves_meet_apart_order_as_the_hardware_counts_them(counts: tuple[int, int], expected: set[str]):
+    """Wave 0 reads what wave 1 stores: after its first barrier that is stored, and before it, by the order of waves, or not."""
+    first, second = ("s_barrier\n" * count for count in counts)
+    found = outcomes(MEET_APART.format(first=first, second=second), dispatch(items=128, lds=512))
+    assert found <= expected | {"uninitialised-memory"}
+    assert ("race" in found) == ("race" in expected)
+
+
+SPIN = (
+    POINTERS
+    + """
+v_mov_b32_e32 v2, 0
+v_mov_b32_e32 v3, 1
+s_mov_b64 s[12:13], exec
+s_mov_b64 exec, 1
+global_atomic_add v2, v3, s[6:7]
+s_mov_b64 exec, s[12:13]
+s_waitcnt vmcnt(0)
+again:
+s_load_dword s9, s[6:7], 0x0 glc
+s_waitcnt lgkmcnt(0)
+s_cmp_lg_u32 s9, {arrivals}
+s_cbranch_scc1 again
+{then}
+"""
+)
+"""Every wave counts itself in memory and spins until so many have."""
+
+
+def counted(*, items: int = 256) -> Dispatch:
+    return dispatch(words("in", [0]), words("both", np.zeros(400), writable=True), items=items)
+
+
+def test_waves_that_spin_on_each_other_make_progress_the_same_for_a_seed():
+    code = kernel(SPIN.format(arrivals=4, then="global_store_dword v1, v0, s[6:7] offset:64"))
+    for mode in ("strict", "fast"):
+        for seed in SEEDS:
+            results = [run(code, counted(), seed=seed, mode=mode) for _ in range(2)]
+            assert not results[0].faults
+            assert results[0].wave_instructions == results[1].wave_instructions
+            assert (results[0].buffers[1].view(np.uint32)[16:272] == np.arange(256)).all()
+
+
+def test_a_wave_that_spins_for_ever_ends_at_the_budget():
+    result = run(kernel(SPIN.format(arrivals=5, then="")), counted(), max_instructions=300_000)
+    assert [fault.kind for fault in result.faults] == ["budget"]
+    assert result.wave_instructions == 300_000
+
+
+def test_a_wave_that_was_stopped_still_knows_its_own_accesses():
+    """It read and wrote bytes before it made room for the others, and does so again after."""
+    own = "global_store_dword v1, v0, s[6:7] offset:64\nglobal_load_dword v4, v1, s[6:7] offset:64\ns_waitcnt vmcnt(0)\n"
+    code = SPIN.replace("v_mov_b32_e32 v2, 0", own + "v_mov_b32_e32 v2, 0", 1)
+    assert outcomes(code.format(arrivals=4, then=own), counted()) == {"clean"}
+    theirs = "v_xor_b32_e32 v5, 0x100, v1\nglobal_load_dword v4, v5, s[6:7] offset:64"
+    assert outcomes(code.format(arrivals=4, then=own.replace("v0", "v1") + theirs), counted()) == {"race"}
 
 
 # lanes that are off
@@ -393,3 +502,47 @@ def test_a_run_with_more_stretches_than_can_be_numbered_is_refused_by_name():
     fault = only_fault(text, dispatch(words("in", [0]), output("out", 64)))
     assert fault.kind == "unsupported"
     assert "race check" in fault.message
+
+
+# a model of two waves
+
+ACCESSES = st.tuples(st.booleans(), st.sampled_from([1, 2, 4, 8, 16]), st.integers(0, 24))
+"""Whether it writes, its size in bytes, and where."""
+SUFFIXES = {1: "byte", 2: "short", 4: "dword", 8: "dwordx2", 16: "dwordx4"}
+Epoch = list[tuple[bool, int, int]]
+
+
+def lines_of(epoch: Epoch, first: int) -> list[str]:
+    """Code of the accesses of an epoch; each store has bytes that no other has."""
+    lines: list[str] = []
+    for number, (writes, size, at) in enumerate(epoch, first):
+        registers = "v[4:7]" if size == 16 else "v[4:5]" if size == 8 else "v4"
+        if writes:
+            value = number * 0x01010101
+            lines += [f"v_mov_b32_e32 v{r}, 0x{value:x}" for r in range(4, 8)]
+            lines.append(f"global_store_{SUFFIXES[size]} v2, {registers}, s[6:7] offset:{at}")
+        else:
+            kind = {1: "ubyte", 2: "ushort"}.get(size, SUFFIXES[size])
+            lines += [f"global_load_{kind} {registers}, v2, s[6:7] offset:{at}", "s_waitcnt vmcnt(0)"]
+    return lines
+
+
+def conflict(one: Epoch, other: Epoch) -> bool:
+    """Whether two waves touch a byte between two barriers, and one writes it."""
+    return any((a[0] or b[0]) and a[2] < b[2] + b[1] and b[2] < a[2] + a[1] for a in one for b in other)
+
+
+@given(st.lists(st.tuples(st.lists(ACCESSES, max_size=4), st.lists(ACCESSES, max_size=4)), min_size=1, max_size=3), st.integers(0, 3))
+@settings(max_examples=60, deadline=None)
+def test_races_are_those_of_a_model_that_looks_at_bytes(epochs: list[tuple[Epoch, Epoch]], seed: int):
+    """Accesses of every size at every place, so that dwords are covered as a whole, in part, and across."""
+    waves: list[list[str]] = [[], []]
+    for number, pair in enumerate(epochs):
+        for wave, epoch in enumerate(pair):
+            waves[wave] += lines_of(epoch, 1 + 100 * wave + 10 * number)
+            waves[wave].append("s_barrier")
+    head = POINTERS + "v_mov_b32_e32 v2, 0\nv_readfirstlane_b32 s9, v0\ns_mov_b64 exec, 1\ns_cmp_lg_u32 s9, 0\ns_cbranch_scc1 other\n"
+    text = head + "\n".join(waves[0]) + "\ns_branch done\nother:\n" + "\n".join(waves[1]) + "\ndone:\ns_nop 0"
+    what = dispatch(words("in", [0]), words("both", np.zeros(16), writable=True), items=128)
+    expected = {"race"} if any(conflict(*pair) for pair in epochs) else {"clean"}
+    assert outcomes(text, what, seeds=(seed,)) == expected
