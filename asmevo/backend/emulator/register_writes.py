@@ -9,6 +9,8 @@ Owns the order of computing and writing, and what strict mode marks. It must not
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from llvmlite import ir
 
 from asmevo.backend.emulator import floats, layout
@@ -68,47 +70,78 @@ def scalar_writes(m: Emitter, writes: tuple[Write, ...]) -> None:
         m.f.store(wide, address, 4)
 
 
+@dataclass(frozen=True, slots=True)
+class _Results:
+    """Where a lane program's results go, one entry a write.
+
+    `targets` are address, kind and bits; `rows` counts registers; `held` are rows to keep results in until all lanes are
+    computed, None where they may be written at once; `masks` gather the lanes written, or the bits of a mask result.
+    """
+
+    writes: tuple[Write, ...]
+    targets: list[tuple[Value, str, int]]
+    rows: list[int]
+    held: list[Value]
+    masks: list[Value]
+    execs: Value
+
+    def values(self, c: Emitter) -> tuple[list[Value], list[Value]]:
+        """Values and enables of a chunk; what has many registers is computed row by row, and None here."""
+        values = [None if n > _WIDE_ROWS else c.emit(w.value) for w, n in zip(self.writes, self.rows, strict=True)]
+        return values, [c.emit(w.enable) if w.enable is not None else None for w in self.writes]
+
+    def active(self, c: Emitter) -> Value:
+        """EXEC's bits of a chunk."""
+        return c.f.b.trunc(c.f.b.lshr(self.execs, c.base), I16)
+
+    def store(self, c: Emitter, values: list[Value], enables: list[Value]) -> None:
+        """Writes a chunk's results."""
+        f, b = c.f, c.f.b
+        active = self.active(c)
+        for k, write in enumerate(self.writes):
+            bits = active if enables[k] is None else b.and_(active, b.bitcast(enables[k], I16))
+            if self.targets[k][1] == "v":
+                self._store_rows(c, k, values[k], bits)
+            else:
+                bits = b.and_(active, b.bitcast(values[k], I16))
+                if write.value.bits != 1:
+                    fail("E0507", f"a lane program writes {write.value.bits} bits to scalar '{write.target}'")
+            f.store(b.or_(f.load(I64, self.masks[k], 8), b.shl(b.zext(bits, I64), c.base)), self.masks[k], 8)
+
+    def _store_rows(self, c: Emitter, k: int, value: Value, bits: Value) -> None:
+        f, b = c.f, c.f.b
+        write = self.writes[k]
+        for row in range(self.rows[k]):
+            if value is None:
+                part = c.emit(_slice(write.value, 32 * row, 32))
+            else:
+                part = _part(c, value, write.value.bits, row)
+            if self.held[k] is not None:
+                f.store(part, f.item(f.at(self.held[k], 4 * LANES * row), c.base, 4), 4)
+                continue
+            at = f.item(f.at(self.targets[k][0], 4 * LANES * row), c.base, 4)
+            lanes = b.bitcast(bits, ir.VectorType(I1, CHUNK))
+            f.store(b.select(lanes, part, f.load(ir.VectorType(I32, CHUNK), at, 4)), at, 4)
+
+
 def lane_writes(m: Emitter, writes: tuple[Write, ...], strict: bool) -> None:
     """Computes the results of all lanes, chunk by chunk, and writes those of active ones; masks become scalars."""
-    f, b = m.f, m.f.b
+    f = m.f
     execs = f.load(I64, f.at(m.state, layout.unit_offset(EXEC)), 4)
     crosses = any(e.op is Op.GATHER for w in writes for e in nodes([w.value]))
     targets = [_target(m, w.target) for w in writes]
     rows = [(w.value.bits + 31) // 32 for w in writes]
-    kind = ir.VectorType(I32, CHUNK)
     held = [f.local(I32, LANES * n) if crosses and t[1] == "v" else None for n, t in zip(rows, targets, strict=True)]
     masks = [f.local(I64) for _ in writes]
     for mask in masks:
         f.store(const(64, 0), mask, 8)
-    short = _has_usual(m, writes, rows)
-    with f.loop(LANES, CHUNK) as base:
-        c = m.chunk(CHUNK, base)
-        active = b.trunc(b.lshr(execs, base), I16)
-        values, enables = _usual_or_all(m, writes, base, active) if short else _chunk_values(c, writes, rows)
-        for k, write in enumerate(writes):
-            bits = active
-            enable = enables[k]
-            if enable is not None:
-                bits = b.and_(bits, b.bitcast(enable, I16))
-            address, place, _ = targets[k]
-            if place != "v":
-                if write.value.bits != 1:
-                    fail("E0507", f"a lane program writes {write.value.bits} bits to scalar '{write.target}'")
-                ballot = b.and_(active, b.bitcast(values[k], I16))
-                f.store(b.or_(f.load(I64, masks[k], 8), b.shl(b.zext(ballot, I64), base)), masks[k], 8)
-                continue
-            f.store(b.or_(f.load(I64, masks[k], 8), b.shl(b.zext(bits, I64), base)), masks[k], 8)
-            lanes = b.bitcast(bits, ir.VectorType(ir.IntType(1), CHUNK))
-            for row in range(rows[k]):
-                if values[k] is None:
-                    part = c.emit(_slice(write.value, 32 * row, 32))
-                else:
-                    part = _part(c, values[k], write.value.bits, row)
-                if held[k] is not None:
-                    f.store(part, f.item(f.at(held[k], 4 * LANES * row), base, 4), 4)
-                    continue
-                at = f.item(f.at(address, 4 * LANES * row), base, 4)
-                f.store(b.select(lanes, part, f.load(kind, at, 4)), at, 4)
+    results = _Results(writes, targets, rows, held, masks, execs)
+    if _has_usual(m, results):
+        _usual_then_all(m, results)
+    else:
+        with f.loop(LANES, CHUNK) as base:
+            c = m.chunk(CHUNK, base)
+            results.store(c, *results.values(c))
     for k, (address, place, _) in enumerate(targets):
         if place != "v":
             f.store(f.load(I64, masks[k], 8), address, 4)
@@ -120,55 +153,50 @@ def lane_writes(m: Emitter, writes: tuple[Write, ...], strict: bool) -> None:
             _validate(m, writes[k].target, rows[k], f.load(I64, masks[k], 8))
 
 
-def _chunk_values(c: Emitter, writes: tuple[Write, ...], rows: list[int]) -> tuple[list[Value], list[Value]]:
-    """Values and enables of a chunk; what has many registers is computed row by row, and None here."""
-    values = [None if n > _WIDE_ROWS else c.emit(w.value) for w, n in zip(writes, rows, strict=True)]
-    return values, [c.emit(w.enable) if w.enable is not None else None for w in writes]
-
-
-def _has_usual(m: Emitter, writes: tuple[Write, ...], rows: list[int]) -> bool:
+def _has_usual(m: Emitter, results: _Results) -> bool:
     """Whether the values are float results that are much shorter to compute where they are no NaN and nothing is flushed."""
-    roots = [e for w in writes for e in (w.value, w.enable) if e is not None]
+    roots = [e for w in results.writes for e in (w.value, w.enable) if e is not None]
     used = {e.op for e in nodes(roots)} & floats.FLOAT_OPS
-    return bool(used) and used <= floats.USUAL and not m.rounds and max(rows) <= _WIDE_ROWS
+    return bool(used) and used <= floats.USUAL and not m.rounds and max(results.rows) <= _WIDE_ROWS
 
 
-def _usual_or_all(m: Emitter, writes: tuple[Write, ...], base: Value, active: Value) -> tuple[list[Value], list[Value]]:
-    """Values and enables of a chunk: computed as if all were as usual, and again by all rules where an active lane is not."""
+def _usual_then_all(m: Emitter, results: _Results) -> None:
+    """Computes chunks as if all were as usual, and by all rules from the first on that has an active lane which is not."""
     f, b = m.f, m.f.b
-    rows = [1] * len(writes)
-    usual, full, done = (b.append_basic_block(name) for name in ("usual", "full", "computed"))
+    names = ("usual", "usual_chunk", "usual_store", "full", "full_chunk", "computed")
+    usual, usual_chunk, usual_store, full, full_chunk, done = (b.append_basic_block(name) for name in names)
     start = b.block
     b.position_at_end(usual)
+    base = b.phi(I64)
+    base.add_incoming(const(64, 0), start)
+    b.cbranch(b.icmp_unsigned("<", base, const(64, LANES)), usual_chunk, done)
+    b.position_at_end(usual_chunk)
     c = m.chunk(CHUNK, base, usual=True)
-    first = _chunk_values(c, writes, rows)
+    found = results.values(c)
     doubt = ir.Constant(ir.VectorType(I1, CHUNK), [0] * CHUNK)
     for lanes in c.doubts or ():
         doubt = b.or_(doubt, lanes)
-    unusual = b.icmp_unsigned("!=", b.and_(b.bitcast(doubt, I16), active), const(16, 0))
-    first_end = b.block
-    b.cbranch(unusual, full, done).set_weights([1, 99])
+    unusual = b.icmp_unsigned("!=", b.and_(b.bitcast(doubt, I16), results.active(c)), const(16, 0))
+    b.cbranch(unusual, full, usual_store).set_weights([1, 99])
+    tested = b.block
+    b.position_at_end(usual_store)
+    results.store(c, *found)
+    base.add_incoming(b.add(base, const(64, CHUNK)), b.block)
+    b.branch(usual)
     b.position_at_end(start)
     assumed = b.and_(m.mode, const(32, c.assumed_mode))
     b.cbranch(b.icmp_unsigned("==", assumed, const(32, c.assumed_mode)), usual, full)
     b.position_at_end(full)
-    second = _chunk_values(m.chunk(CHUNK, base), writes, rows)
-    second_end = b.block
-    b.branch(done)
+    rest = b.phi(I64)
+    rest.add_incoming(const(64, 0), start)
+    rest.add_incoming(base, tested)
+    b.cbranch(b.icmp_unsigned("<", rest, const(64, LANES)), full_chunk, done)
+    b.position_at_end(full_chunk)
+    c = m.chunk(CHUNK, rest)
+    results.store(c, *results.values(c))
+    rest.add_incoming(b.add(rest, const(64, CHUNK)), b.block)
+    b.branch(full)
     b.position_at_end(done)
-    joined: list[list[Value]] = []
-    for one, other in zip(first, second, strict=True):
-        joined.append([_phi(f, (x, first_end), (y, second_end)) for x, y in zip(one, other, strict=True)])
-    return joined[0], joined[1]
-
-
-def _phi(f: Function, *incoming: tuple[Value, Value]) -> Value:
-    if incoming[0][0] is None:
-        return None
-    result = f.b.phi(incoming[0][0].type)
-    for value, block in incoming:
-        result.add_incoming(value, block)
-    return result
 
 
 def _slice(value: Expr, low: int, bits: int) -> Expr:
