@@ -226,14 +226,14 @@ def load_to_lds(m: Emitter, memory: MemoryOp, addresses: Value, mask: Value, spa
         for part in range(count):
             address = b.add(b.add(base, b.mul(lane, const(64, step))), const(64, 4 * part))
             at, address = place(f, m.state, address, lane, 4)
-            if entry is not None:
-                race_codegen.watch_one(f, m.state, address, const(64, 4), const(32, 1))
-                check_races(f, m.state, "lds_writer", address, lane, 4)
-                check_races(f, m.state, "lds_reader", address, lane, 4)
-                mark_written(f, m.state, address, 4, flying)
             value = f.load(I32, f.item(f.at(rows, 4 * LANES * part), lane, 4), 4)
             if memory.extend is Extend.SIGN:
                 value = b.sext(b.trunc(value, ir.IntType(8 * memory.bytes)), I32)
+            if entry is not None:
+                race_codegen.watch_one(f, m.state, address, const(64, 4), const(32, 1))
+                check_races(f, m.state, "lds_writer", address, lane, 4, written=[value])
+                check_races(f, m.state, "lds_reader", address, lane, 4)
+                mark_written(f, m.state, address, 4, flying)
             f.store(value, at, 4)
         if entry is not None:
             to = f.item(f.field(ENTRY, entry, "address"), lane, 4)

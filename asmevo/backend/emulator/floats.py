@@ -98,7 +98,7 @@ class _Floats(Conversions):
         fmt = FORMATS[name]
         x, y = (self.flush(v, fmt, output=False) for v in a)
         if self.m.doubts is not None and name in ("f32", "f64"):
-            return self._usual_extreme(e, x, y, name)
+            return self._usual_extreme(e, x, y, name, self.m.doubts)
         keys = [self.ordered(v, fmt) for v in (x, y)]
         less = self.b.icmp_signed("<", keys[0], keys[1])
         first = less if e.op is Op.FMIN else self.b.not_(less)
@@ -110,15 +110,13 @@ class _Floats(Conversions):
         picked = self.b.select(self.is_nan(x, fmt), y, picked)
         return self.flush(self.quiet_nan(picked, [x, y], fmt), fmt, output=True)
 
-    def _usual_extreme(self, e: Expr, x: Value, y: Value, name: str) -> Value:
+    def _usual_extreme(self, e: Expr, x: Value, y: Value, name: str, doubts: list[Value]) -> Value:
         """Of two that are no NaN. Zeros of either sign are equal to the host: both choices together have the right one."""
         fmt = FORMATS[name]
         p, q = self.real(x, name), self.real(y, name)
-        self.m.doubts.append(self.b.fcmp_unordered("uno", p, q))
+        doubts.append(self.b.fcmp_unordered("uno", p, q))
         side = "<" if e.op is Op.FMIN else ">"
-        one, other = (
-            self.ints(self.b.select(self.b.fcmp_ordered(side, *pair), *pair), fmt.bits) for pair in ((p, q), (q, p))
-        )
+        one, other = (self.ints(self.b.select(self.b.fcmp_ordered(side, *pair), *pair), fmt.bits) for pair in ((p, q), (q, p)))
         return self.b.or_(one, other) if e.op is Op.FMIN else self.b.and_(one, other)
 
     def ordered(self, bits: Value, fmt: Format) -> Value:

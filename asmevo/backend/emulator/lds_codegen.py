@@ -2,7 +2,8 @@
 
 For every byte two shadow words tell who last wrote and who last read it: wave << 24 | epoch, where the epoch counts the
 work-group's barriers and is IN_FLIGHT until the access's own wave has waited for it. An access conflicts with one of another
-wave whose epoch is not below the current one; at least one of the two must be a write, and not both atomic.
+wave whose epoch is not below the current one; at least one of the two must be a write, and not both atomic. Two writes that
+leave the same bytes do not conflict.
 """
 
 # llvmlite has no type stubs: what its builder returns is unknown to the checker.
@@ -10,6 +11,8 @@ wave whose epoch is not below the current one; at least one of the two must be a
 # pyright: reportMissingTypeStubs=false, reportUnknownParameterType=false, reportMissingParameterType=false
 
 from __future__ import annotations
+
+from contextlib import ExitStack
 
 from llvmlite import ir
 
@@ -92,20 +95,58 @@ def _first_byte(f: Function, bits: Value, address: Value, width: int) -> Value:
     return f.b.add(address, f.b.udiv(number, const(64, width)))
 
 
-def check_races(f: Function, state: Value, which: str, address: Value, lane: Value, size: int, *, atomic: bool = False) -> None:
-    """A race fault when another wave's access in `which` is not separated from this one."""
+def check_races(
+    f: Function,
+    state: Value,
+    which: str,
+    address: Value,
+    lane: Value,
+    size: int,
+    *,
+    atomic: bool = False,
+    written: list[Value] | None = None,
+) -> None:
+    """A race fault when another wave's access in `which` is not separated from this one.
+
+    Where the dwords (or what is less) `written` are there already, there is none.
+    """
     b = f.b
     words = f.load(_shadow_type(size), shadow(f, state, which, address), 4)
     foreign = _foreign(f, state, words, size, f.get(STATE, state, "epoch"))
     if atomic:
         wave = b.lshr(words, splat(f, const(32, layout.EPOCH_BITS), size))
         foreign = b.and_(foreign, b.icmp_unsigned("!=", wave, splat(f, const(32, layout.WAVE_ATOMIC), size)))
-    _report(f, state, which, foreign, address, lane, size)
+    _report(f, state, which, foreign, address, lane, size, written)
 
 
-def _report(f: Function, state: Value, which: str, foreign: Value, address: Value, lane: Value, size: int) -> None:
+def _differs(f: Function, state: Value, address: Value, size: int, written: list[Value]) -> Value:
+    """Whether a byte that will be written is another one now."""
+    b = f.b
+    place = f.at(f.pointer(STATE, state, "lds"), address)
+    if size < 4:
+        kind = element(size)
+        return b.icmp_unsigned("!=", f.load(kind, place), b.trunc(written[0], kind))
+    result = const(1, 0)
+    for row, value in enumerate(written):
+        result = b.or_(result, b.icmp_unsigned("!=", f.load(I32, f.at(place, 4 * row)), value))
+    return result
+
+
+def _report(
+    f: Function,
+    state: Value,
+    which: str,
+    foreign: Value,
+    address: Value,
+    lane: Value,
+    size: int,
+    written: list[Value] | None = None,
+) -> None:
     """A race fault at the first byte of `foreign`, with its shadow word."""
-    with f.when(any_set(f, foreign, size), likely=False):
+    with ExitStack() as stack:
+        stack.enter_context(f.when(any_set(f, foreign, size), likely=False))
+        if written is not None:
+            stack.enter_context(f.when(_differs(f, state, address, size, written)))
         byte = _first_byte(f, f.b.bitcast(foreign, ir.IntType(size)), address, 1)
         f.put(STATE, state, "fault_other", f.load(I32, shadow(f, state, which, byte), 4))
         check(f, fault(f, state, "race", lane, byte))
@@ -127,17 +168,18 @@ def build_lds(module: ir.Module, kind: str, size: int, strict: bool) -> None:
         race_codegen.watch(f, state, addresses, mask, size, write=kind == "lds_store")
     with f.each_lane(mask) as lane:
         at, address = place(f, state, f.load(I64, f.item(addresses, lane, 8), 8), lane, size)
-        if strict:
-            check_races(f, state, "lds_writer", address, lane, size)
         if kind == "lds_load":
             if strict:
+                check_races(f, state, "lds_writer", address, lane, size)
                 check_defined(f, state, address, lane, size)
             write_rows(f, rows, lane, at, size)
         else:
+            values = read_rows(f, rows, lane, size)
             if strict:
+                check_races(f, state, "lds_writer", address, lane, size, written=values)
                 check_races(f, state, "lds_reader", address, lane, size)
                 mark_written(f, state, address, size, flying)
-            store_bytes(f, read_rows(f, rows, lane, size), at, size)
+            store_bytes(f, values, at, size)
     f.ret(0)
 
 

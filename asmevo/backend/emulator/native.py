@@ -40,7 +40,9 @@ _NOT_COMPILED = frozenset({"__init__", "cache", "decode", "engine", "faults", "f
     f"reference{part}" for part in ("", "_floats", "_matrix")
 }
 """Modules whose text does not enter compiled code."""
-_RUNTIME_ONLY = frozenset({"dispatch", "hwreg", "indexing", "race_runtime", "schedule_codegen", "validity"})
+_RUNTIME_ONLY = frozenset(
+    {"dispatch", "hwreg", "indexing", "race_notes", "race_runtime", "race_words", "schedule_codegen", "validity"}
+)
 """Modules that the runtime is made from, but no handler."""
 
 

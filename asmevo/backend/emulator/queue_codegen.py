@@ -156,7 +156,7 @@ def _holds(f: Function, entry: Value, unit: Value) -> Value:
 
 
 def build_cover(module: ir.Module) -> None:
-    """`asm_cover(state, unit)`: 1 when all that a register waits for returns in order; its entries are then covered, see ENTRY."""
+    """`asm_cover(state, unit)`: 1 when all that a register waits for returns in order; its entries are then covered."""
     f = Function(module, "asm_cover", COVER_TYPE)
     state, unit = f.args
     b = f.b

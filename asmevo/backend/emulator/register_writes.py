@@ -162,7 +162,7 @@ def _has_usual(m: Emitter, results: _Results) -> bool:
 
 def _usual_then_all(m: Emitter, results: _Results) -> None:
     """Computes chunks as if all were as usual, and by all rules from the first on that has an active lane which is not."""
-    f, b = m.f, m.f.b
+    b = m.f.b
     names = ("usual", "usual_chunk", "usual_store", "full", "full_chunk", "computed")
     usual, usual_chunk, usual_store, full, full_chunk, done = (b.append_basic_block(name) for name in names)
     start = b.block

@@ -155,8 +155,8 @@ def _state(f: Function, plan: Value, wave: Value) -> Value:
 def _meet(f: Function, plan: Value, order: Value, count: Value) -> None:
     """What a barrier does to the `count` waves at it: none has a segment any more, and each knows what any had acquired.
 
-    They may be at different instructions, and pass different numbers of barriers (CDNA3 ISA guide, S_BARRIER: waves are counted,
-    and those that have ended are not waited for); what that orders, and does not, is what the race checks go by.
+    They may be at different instructions, and pass different numbers of barriers (CDNA3 ISA guide, S_BARRIER: waves are
+    counted, and those that have ended are not waited for); what that orders, and does not, is what the race checks go by.
     """
     b = f.b
     race = f.pointer(PLAN, plan, "race")

@@ -1,8 +1,11 @@
 """Large arrays of undefined content, whose memory the next run uses again.
 
-Owns their reuse: fresh memory costs a page fault every 4 KiB, as much as running hundreds of instructions. It must not know what
-they hold.
+Owns their reuse: fresh memory costs a page fault every 4 KiB, as much as some tens of instructions. It must not know what they
+hold.
 """
+
+# NumPy's own stubs leave several methods of plain arrays partially unknown.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
@@ -36,7 +39,8 @@ class _Lease:
 def workspace(count: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """An array of undefined content, shape (count,); its memory is used again when it and its views are gone."""
     size = max(1, count) * np.dtype(dtype).itemsize
-    return np.asarray(_Lease(_take(size)))[:size].view(dtype)
+    leased: npt.NDArray[np.uint8] = np.asarray(_Lease(_take(size)))
+    return leased[:size].view(np.dtype(dtype))
 
 
 def _take(size: int) -> npt.NDArray[np.uint8]:

@@ -282,7 +282,8 @@ def test_a_load_over_an_outstanding_one_is_allowed_where_loads_return_in_order(f
 
 
 def test_of_two_loads_to_a_register_the_later_one_stays_and_needs_the_wait():
-    later = "s_mov_b64 s[12:13], exec\ns_mov_b64 exec, 0xff\nglobal_load_dword v2, v1, s[4:5] offset:4\ns_mov_b64 exec, s[12:13]\n"
+    later = "s_mov_b64 s[12:13], exec\ns_mov_b64 exec, 0xff\nglobal_load_dword v2, v1, s[4:5] offset:4\n"
+    later += "s_mov_b64 exec, s[12:13]\n"
     text = POINTERS + "global_load_dword v2, v1, s[4:5]\n" + later + "s_waitcnt vmcnt({n})\nglobal_store_dword v1, v2, s[6:7]"
     result = run(kernel(text.format(n=0)), WITH_LDS)
     assert not result.faults
@@ -354,7 +355,9 @@ s_waitcnt lgkmcnt(0)
 """
 
 
-@pytest.mark.parametrize(("counts", "expected"), [((1, 1), {"clean"}), ((2, 1), {"clean"}), ((1, 0), {"clean"}), ((0, 1), {"race"})])
+@pytest.mark.parametrize(
+    ("counts", "expected"), [((1, 1), {"clean"}), ((2, 1), {"clean"}), ((1, 0), {"clean"}), ((0, 1), {"race"})]
+)
 def test_barriers_that_waves_meet_apart_order_as_the_hardware_counts_them(counts: tuple[int, int], expected: set[str]):
     """Wave 0 reads what wave 1 stores: after its first barrier that is stored, and before it, by the order of waves, or not."""
     first, second = ("s_barrier\n" * count for count in counts)
@@ -504,6 +507,41 @@ def test_a_run_with_more_stretches_than_can_be_numbered_is_refused_by_name():
     assert "race check" in fault.message
 
 
+@pytest.mark.parametrize("value", ["v1", "v0"])
+def test_two_waves_may_leave_the_same_bytes_in_lds(value: str):
+    """Both waves store at the same places: byte offsets modulo 256, which are equal, or item numbers, which are not."""
+    text = (
+        "v_lshlrev_b32_e32 v1, 2, v0\nv_and_b32_e32 v1, 0xff, v1\nds_write_b32 v1, {value}\ns_waitcnt lgkmcnt(0)\ns_barrier\n"
+    )
+    text += "ds_read_b32 v2, v1\ns_waitcnt lgkmcnt(0)"
+    assert outcomes(text.format(value=value), dispatch(items=128, lds=256)) == {"clean" if value == "v1" else "race"}
+
+
+@pytest.mark.parametrize("shift", [0, 8])
+def test_two_waves_may_load_the_same_bytes_to_the_same_place_in_lds(shift: int):
+    """Wave n loads from n << shift: the same bytes, or others."""
+    text = (
+        POINTERS
+        + f"""
+s_mov_b32 s6, 0x400
+s_mov_b32 s7, 0x20000
+v_readfirstlane_b32 s9, v0
+s_lshr_b32 s9, s9, 6
+s_lshl_b32 s9, s9, {shift}
+{"s_mov_b32 s9, 0" if not shift else "s_nop 0"}
+v_and_b32_e32 v1, 0xff, v1
+s_mov_b32 m0, 0
+buffer_load_dword v1, s[4:7], s9 offen lds
+s_waitcnt vmcnt(0)
+s_barrier
+ds_read_b32 v2, v1
+s_waitcnt lgkmcnt(0)
+"""
+    )
+    what = dispatch(words("in", np.arange(256)), output("out", 1), items=128, lds=256)
+    assert outcomes(text, what) == {"race" if shift else "clean"}
+
+
 # a model of two waves
 
 ACCESSES = st.tuples(st.booleans(), st.sampled_from([1, 2, 4, 8, 16]), st.integers(0, 24))
@@ -532,7 +570,10 @@ def conflict(one: Epoch, other: Epoch) -> bool:
     return any((a[0] or b[0]) and a[2] < b[2] + b[1] and b[2] < a[2] + a[1] for a in one for b in other)
 
 
-@given(st.lists(st.tuples(st.lists(ACCESSES, max_size=4), st.lists(ACCESSES, max_size=4)), min_size=1, max_size=3), st.integers(0, 3))
+@given(
+    st.lists(st.tuples(st.lists(ACCESSES, max_size=4), st.lists(ACCESSES, max_size=4)), min_size=1, max_size=3),
+    st.integers(0, 3),
+)
 @settings(max_examples=60, deadline=None)
 def test_races_are_those_of_a_model_that_looks_at_bytes(epochs: list[tuple[Epoch, Epoch]], seed: int):
     """Accesses of every size at every place, so that dwords are covered as a whole, in part, and across."""
@@ -541,8 +582,8 @@ def test_races_are_those_of_a_model_that_looks_at_bytes(epochs: list[tuple[Epoch
         for wave, epoch in enumerate(pair):
             waves[wave] += lines_of(epoch, 1 + 100 * wave + 10 * number)
             waves[wave].append("s_barrier")
-    head = POINTERS + "v_mov_b32_e32 v2, 0\nv_readfirstlane_b32 s9, v0\ns_mov_b64 exec, 1\ns_cmp_lg_u32 s9, 0\ns_cbranch_scc1 other\n"
-    text = head + "\n".join(waves[0]) + "\ns_branch done\nother:\n" + "\n".join(waves[1]) + "\ndone:\ns_nop 0"
+    head = "v_mov_b32_e32 v2, 0\nv_readfirstlane_b32 s9, v0\ns_mov_b64 exec, 1\ns_cmp_lg_u32 s9, 0\ns_cbranch_scc1 other\n"
+    text = POINTERS + head + "\n".join(waves[0]) + "\ns_branch done\nother:\n" + "\n".join(waves[1]) + "\ndone:\ns_nop 0"
     what = dispatch(words("in", [0]), words("both", np.zeros(16), writable=True), items=128)
     expected = {"race"} if any(conflict(*pair) for pair in epochs) else {"clean"}
     assert outcomes(text, what, seeds=(seed,)) == expected
