@@ -109,6 +109,7 @@ def place(m: Emitter, space: str, address: Value, lane: Value, size: int, strict
         lds_codegen.check_races(f, m.state, "lds_reader", inside, lane, size)
         word = const(32, layout.WAVE_ATOMIC << layout.EPOCH_BITS | layout.IN_FLIGHT)
         lds_codegen.mark_written(f, m.state, inside, size, word)
+        lds_codegen.note_change(f, m.state)
     return at
 
 

@@ -22,7 +22,7 @@ from asmevo.backend.emulator.codegen import Emitter
 from asmevo.backend.emulator.faulting import check
 from asmevo.backend.emulator.irkit import I1, I32, I64, Value, const
 from asmevo.backend.emulator.layout import ENTRY, LANES
-from asmevo.backend.emulator.lds_codegen import check_races, mark_written, place
+from asmevo.backend.emulator.lds_codegen import check_races, mark_written, note_change, place
 from asmevo.backend.emulator.memory_codegen import transfer
 from asmevo.backend.emulator.queue_codegen import new_entry
 from asmevo.ir.semantics.expr import Extend, MemoryOp
@@ -221,6 +221,8 @@ def load_to_lds(m: Emitter, memory: MemoryOp, addresses: Value, mask: Value, spa
     else:
         check(f, transfer(f, "load", memory.bytes, strict, [m.state, addresses, mask, rows]))
     entry = new_entry(f, m.state, "vm") if strict else None
+    if strict:
+        note_change(f, m.state)
     flying = const(32, layout.WAVE_DMA << layout.EPOCH_BITS | layout.IN_FLIGHT)
     with f.each_lane(everyone) as lane:
         for part in range(count):

@@ -123,6 +123,7 @@ ENTRY = np.dtype(
         ("epoch", "u4"),
         ("atomic", "u4"),
         ("covered", "u4"),
+        ("changes", "u4"),
         ("address", "u4", (2 * LANES,)),
         ("data", "u4", (ENTRY_ROWS * LANES,)),
     ],
@@ -130,7 +131,7 @@ ENTRY = np.dtype(
 )
 """An access that no wait has covered yet. `address` are LDS addresses, `points` 0, 1 or 2 of them a lane; `atomic` is 1 where
 memory was changed atomically, and FENCE where a cache is written back. `covered` is 1 where a later load to some of the same
-registers was issued before this one was delivered."""
+registers was issued before this one was delivered; `changes` is RACE's `lds_changes` at issue."""
 ENTRY_LOAD, ENTRY_STORE, ENTRY_SCALAR = range(3)
 FENCE = 2
 
@@ -224,12 +225,14 @@ RACE = np.dtype(
         ("unreleased", "u4"),
         ("group", "u4"),
         ("logged", "u4"),
+        ("lds_changes", "u4"),
         ("log", LOG, (LOG_SLOTS,)),
     ],
     align=True,
 )
 """What the race check of global memory keeps for one thread: the SEGMENT table, its next number, the time, the first segment
-that may not be released, the work-group that runs, and the last accesses of the watched byte."""
+that may not be released, the work-group that runs, and the last accesses of the watched byte. `lds_changes` counts the operations
+that changed LDS."""
 
 BUFFER = np.dtype([("base", "u8"), ("size", "u8"), ("data", "u8"), ("writable", "u8")], align=True)
 """A buffer's guest base address, size in bytes, host address and whether it may be written."""

@@ -12,15 +12,17 @@ leave the same bytes do not conflict.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 
 from llvmlite import ir
 
 from asmevo.backend.emulator import layout, race_codegen
 from asmevo.backend.emulator.faulting import check, fault, refuse
 from asmevo.backend.emulator.irkit import I1, I32, I64, PTR, Function, Value, const, splat
-from asmevo.backend.emulator.layout import ENTRY, LANES, STATE
+from asmevo.backend.emulator.layout import ENTRY, LANES, RACE, STATE
 from asmevo.backend.emulator.memory_codegen import (
+    SIZES,
     TRANSFER_TYPE,
     element,
     read_rows,
@@ -166,6 +168,8 @@ def build_lds(module: ir.Module, kind: str, size: int, strict: bool) -> None:
     flying = stamp(f, state, const(32, layout.IN_FLIGHT))
     if strict:
         race_codegen.watch(f, state, addresses, mask, size, write=kind == "lds_store")
+        if kind == "lds_store":
+            note_change(f, state)
     with f.each_lane(mask) as lane:
         at, address = place(f, state, f.load(I64, f.item(addresses, lane, 8), 8), lane, size)
         if kind == "lds_load":
@@ -204,35 +208,50 @@ def build_complete(module: ir.Module) -> None:
     shared = b.or_(epoch, const(32, layout.WAVE_ATOMIC << layout.EPOCH_BITS))
     now = b.select(atomic, shared, stamp(f, state, epoch))
     since = f.get(ENTRY, entry, "epoch")
-    end = f.get(STATE, state, "lds_size")
     stores = b.or_(atomic, b.icmp_unsigned("==", kind, const(32, layout.ENTRY_STORE)))
+    quiet = b.icmp_unsigned("==", f.get(ENTRY, entry, "changes"), f.get(RACE, f.pointer(STATE, state, "race"), "lds_changes"))
     f.put(STATE, state, "fault_unit", b.add(f.get(ENTRY, entry, "op"), const(32, 1)))
-    for step, condition in ((4, b.icmp_unsigned(">=", size, const(64, 4))), (1, b.icmp_unsigned("<", size, const(64, 4)))):
-        with f.when(condition), f.loop(points) as point, f.each_lane(mask) as lane:
-            index = b.add(b.mul(point, const(64, LANES)), lane)
-            address = b.zext(f.load(I32, f.item(f.field(ENTRY, entry, "address"), index, 4), 4), I64)
-            address = b.select(b.icmp_unsigned(">", b.add(address, size), end), end, address)
-            with f.loop(size, step) as at:
-                here = b.add(address, at)
-                writer = shadow(f, state, "lds_writer", here)
-                with b.if_else(stores) as (store, load):
-                    with store:
-                        f.store(splat(f, now, step), writer, 4)
-                    with load:
-                        _complete_load(f, state, here, lane, step, since, now)
+    for width in SIZES:
+        with f.when(b.icmp_unsigned("==", size, const(64, width))), b.if_else(stores) as (store, load):
+            with store, _addresses(f, state, entry, points, mask, width) as (address, _):
+                f.store(splat(f, now, width), shadow(f, state, "lds_writer", address), 4)
+            with load:
+                with f.when(b.not_(quiet)), _addresses(f, state, entry, points, mask, width) as (address, lane):
+                    words = f.load(_shadow_type(width), shadow(f, state, "lds_writer", address), 4)
+                    _report(f, state, "lds_writer", _foreign(f, state, words, width, since), address, lane, width)
+                with _addresses(f, state, entry, points, mask, width) as (address, _):
+                    _note_reader(f, state, address, width, now)
     f.put(STATE, state, "fault_unit", 0)
     f.ret(0)
 
 
-def _complete_load(f: Function, state: Value, address: Value, lane: Value, size: int, since: Value, now: Value) -> None:
+@contextmanager
+def _addresses(
+    f: Function, state: Value, entry: Value, points: Value, mask: Value, size: int
+) -> Generator[tuple[Value, Value], None, None]:
+    """Visits the LDS addresses of an entry, with their lanes; a forgiven one beyond the end is the end."""
     b = f.b
-    words = f.load(_shadow_type(size), shadow(f, state, "lds_writer", address), 4)
-    _report(f, state, "lds_writer", _foreign(f, state, words, size, since), address, lane, size)
+    end = f.get(STATE, state, "lds_size")
+    with f.loop(points) as point, f.each_lane(mask) as lane:
+        index = b.add(b.mul(point, const(64, LANES)), lane)
+        address = b.zext(f.load(I32, f.item(f.field(ENTRY, entry, "address"), index, 4), 4), I64)
+        yield b.select(b.icmp_unsigned(">", b.add(address, const(64, size)), end), end, address), lane
+
+
+def _note_reader(f: Function, state: Value, address: Value, size: int, now: Value) -> None:
+    b = f.b
     reader = shadow(f, state, "lds_reader", address)
     old = f.load(_shadow_type(size), reader, 4)
-    shared = _foreign(f, state, old, size, f.get(STATE, state, "epoch"))
-    many = b.or_(const(32, layout.WAVE_MANY << layout.EPOCH_BITS), f.get(STATE, state, "epoch"))
+    epoch = f.get(STATE, state, "epoch")
+    shared = _foreign(f, state, old, size, epoch)
+    many = b.or_(const(32, layout.WAVE_MANY << layout.EPOCH_BITS), epoch)
     f.store(b.select(shared, splat(f, many, size), splat(f, now, size)), reader, 4)
+
+
+def note_change(f: Function, state: Value) -> None:
+    """Counts an operation that changes LDS: a load that was outstanding meanwhile looks whether it was overwritten."""
+    race = f.pointer(STATE, state, "race")
+    f.put(RACE, race, "lds_changes", f.b.add(f.get(RACE, race, "lds_changes"), const(32, 1)))
 
 
 __all__ = ["I1", "build_complete", "build_lds", "complete"]

@@ -18,7 +18,7 @@ from llvmlite import ir
 from asmevo.backend.emulator import layout
 from asmevo.backend.emulator.faulting import check
 from asmevo.backend.emulator.irkit import I16, I32, I64, PTR, Function, Value, const
-from asmevo.backend.emulator.layout import ENTRY, LANES, OP, QUEUE_SLOTS, STATE
+from asmevo.backend.emulator.layout import ENTRY, LANES, OP, QUEUE_SLOTS, RACE, STATE
 from asmevo.backend.emulator.lds_codegen import complete
 from asmevo.backend.emulator.memory_codegen import lane_mask
 from asmevo.ir.registers import VGPR0
@@ -57,6 +57,7 @@ def build_entry(module: ir.Module, queue: str) -> None:
     f.put(ENTRY, entry, "points", 0)
     f.put(ENTRY, entry, "atomic", 0)
     f.put(ENTRY, entry, "covered", 0)
+    f.put(ENTRY, entry, "changes", f.get(RACE, f.pointer(STATE, state, "race"), "lds_changes"))
     b.ret(entry)
 
 
