@@ -110,11 +110,17 @@ def bench_rivals(repeats: int) -> None:
         dispatch = load_launches(HERE / launch, kernel)[0]
         rates = {f"{mode}, one thread": rate for mode, rate in bench_modes(name, kernel, dispatch, repeats).items()}
         for mode in ("strict", "fast"):
-            wall = median_seconds(lambda mode=mode: run(kernel, dispatch, mode=mode, threads=2), repeats, time.perf_counter)
             configuration = f"{mode}, two threads, wall time"
-            rates[configuration] = wall / run(kernel, dispatch, mode=mode).wave_instructions * 1e9
+            rates[configuration] = bench_threads(kernel, dispatch, mode, repeats)
             print(f"emulator, {name}, {configuration}: {rates[configuration]:.1f} ns a wave-instruction")
         bench_rival(name, case, rates)
+
+
+def bench_threads(kernel: Kernel, dispatch: Dispatch, mode: str, repeats: int) -> float:
+    """Nanoseconds of wall time a wave-instruction with two threads."""
+    count = run(kernel, dispatch, mode=mode, threads=2).wave_instructions
+    wall = median_seconds(lambda: run(kernel, dispatch, mode=mode, threads=2), repeats, time.perf_counter)
+    return wall / count * 1e9
 
 
 def bench_modes(name: str, kernel: Kernel, dispatch: Dispatch, repeats: int) -> dict[str, float]:

@@ -231,8 +231,8 @@ RACE = np.dtype(
     align=True,
 )
 """What the race check of global memory keeps for one thread: the SEGMENT table, its next number, the time, the first segment
-that may not be released, the work-group that runs, and the last accesses of the watched byte. `lds_changes` counts the operations
-that changed LDS."""
+that may not be released, the work-group that runs, and the last accesses of the watched byte. `lds_changes` counts the
+operations that changed LDS."""
 
 BUFFER = np.dtype([("base", "u8"), ("size", "u8"), ("data", "u8"), ("writable", "u8")], align=True)
 """A buffer's guest base address, size in bytes, host address and whether it may be written."""

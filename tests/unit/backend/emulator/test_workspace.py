@@ -2,54 +2,56 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
 import pytest
 
-from asmevo.backend.emulator import run, workspace
-from asmevo.backend.emulator.workspace import workspace as take
+from asmevo.backend.emulator import run
+from asmevo.backend.emulator.workspace import Pool, workspace
 
 from .small_kernels import POINTERS, dispatch, kernel, output, words
 
 
-@pytest.fixture(autouse=True)
-def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workspace, "_free", {})
+@pytest.fixture
+def pool() -> Pool:
+    return Pool(kept=1 << 21)
 
 
-def test_memory_comes_back_when_the_last_view_is_gone():
-    array = take(1000, np.uint32)
+def test_memory_comes_back_when_the_last_view_is_gone(pool: Pool):
+    array = workspace(1000, np.uint32, pool)
     place = array.ctypes.data
     view = array[10:20].view(np.uint8)
     del array
-    assert take(1000, np.uint32).ctypes.data != place
+    assert workspace(1000, np.uint32, pool).ctypes.data != place
     del view
-    again = [take(1000, np.uint32) for _ in range(2)]
+    again = [workspace(1000, np.uint32, pool) for _ in range(2)]
     assert place in {a.ctypes.data for a in again}
     assert again[0].ctypes.data != again[1].ctypes.data
 
 
-def test_much_larger_memory_is_not_given_for_a_small_array():
-    large = take(1 << 20, np.uint8)
+def test_much_larger_memory_is_not_given_for_a_small_array(pool: Pool):
+    large = workspace(1 << 20, np.uint8, pool)
     place = large.ctypes.data
     del large
-    assert take(100, np.uint8).ctypes.data != place
+    assert workspace(100, np.uint8, pool).ctypes.data != place
 
 
-def test_no_more_than_so_many_bytes_are_kept(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(workspace, "_KEPT", 1000)
+def test_no_more_than_so_many_bytes_are_kept():
+    pool = Pool(kept=1000)
     for size in (400, 500, 600, 2000):
-        take(size, np.uint8)
-    assert sum(len(memory) for memory in workspace._free.values()) <= 1000  # pyright: ignore[reportPrivateUsage]
+        workspace(size, np.uint8, pool)
+        assert pool.kept_bytes <= 1000
 
 
-def test_threads_never_share_memory():
+def test_threads_never_share_memory(pool: Pool):
     wrong: list[int] = []
 
     def work(number: int) -> None:
         for _ in range(300):
-            array = take(64, np.uint8)
+            array = workspace(64, np.uint8, pool)
             array[:] = number
             if (array != number).any():
                 wrong.append(number)
@@ -60,6 +62,12 @@ def test_threads_never_share_memory():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_an_array_that_outlives_everything_says_nothing_at_the_end():
+    program = "import builtins; from asmevo.backend.emulator.workspace import workspace; builtins.kept = workspace(9, 'u4')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
 
 
 def test_a_result_stays_when_others_run():
