@@ -96,9 +96,22 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
+class MetApart:
+    """Two barriers at which waves of one work-group met, each at its own: by uid, and by offset where it is known."""
+
+    uids: tuple[int, int]
+    offsets: tuple[int | None, int | None]
+
+    def __str__(self) -> str:
+        places = (f"instruction {u}" if o is None else f"+0x{o:x}" for u, o in zip(self.uids, self.offsets, strict=True))
+        return " and ".join(places)
+
+
+@dataclass(frozen=True, slots=True)
 class RunResult:
     """What a run left: each buffer's final bytes (order of the dispatch), executions of each instruction by uid, faults.
 
+    `apart` tells of barriers at which waves met, each at its own: the hardware allows it, and often it is not meant.
     `approximate` is True when an executed instruction's exact bits are not published (see semantics). `written` tells, for
     each buffer, which bytes were written, shape (n,) bool.
     """
@@ -110,3 +123,4 @@ class RunResult:
     wave_instructions: int
     approximate: bool
     seed: int
+    apart: MetApart | None = None

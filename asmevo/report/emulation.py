@@ -39,6 +39,7 @@ def run_dict(dispatch: Dispatch, result: RunResult) -> dict[str, Any]:
         "seed": result.seed,
         "wave_instructions": result.wave_instructions,
         "approximate": result.approximate,
+        "barriers_apart": None if result.apart is None else list(result.apart.offsets),
         "bytes_written": {buffer.name: int(written.sum()) for buffer, written in pairs},
         "faults": [
             {
@@ -60,6 +61,8 @@ def run_lines(dispatch: Dispatch, result: RunResult, mode: str, state: str = "")
         lane = "" if fault.lane is None else f", lane {fault.lane}"
         place = f"{printable(fault.kernel)}{where}{source}, work-group {fault.workgroup}, wave {fault.wave}{lane}"
         yield f"  {fault.kind} in {place}: {printable(fault.message)}"
+    if result.apart is not None:
+        yield f"  note: divergent barrier: waves of a work-group met at {result.apart}; the hardware allows it"
 
 
 def counts_data(kernel: Kernel, executions: Mapping[int, int]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from asmevo.backend.launch import Buffer, Bytes, Dispatch, Fault, RunResult
+from asmevo.backend.launch import Buffer, Bytes, Dispatch, Fault, MetApart, RunResult
 from asmevo.diagnostics import fail
 from asmevo.ir.kernel import Kernel
 from asmevo.verify.launch_data import element_types
@@ -38,8 +38,8 @@ def compare(
 
     TESTED when for each launch and seed the same bytes were written with the same values and neither kernel faulted. REFUTED
     with the first difference, or with the candidate's fault. ERROR when K0 itself faults: nothing can be compared with it.
-    UNKNOWN when there is no launch, a budget ran out, or K0's own result at that place depends on the seed; UNSUPPORTED when
-    an instruction cannot be run.
+    UNKNOWN when there is no launch, a budget ran out, K0's own result at that place depends on the seed, or only the
+    candidate's waves meet at different barriers; UNSUPPORTED when an instruction cannot be run.
 
     The rule "exact" is bit for bit, NaN payloads and signed zeros included. Under "launch" the values of a buffer may differ by
     the tolerance that the launch gives it, and the verdict says that it assumes this to be harmless. E0520 for another rule.
@@ -61,6 +61,8 @@ def compare(
             after = run(candidate, dispatch, seed)
             if after.faults:
                 return _candidate_faults(after.faults[0], place)
+            if after.apart is not None and before.apart is None:
+                return _meets_apart(after.apart, place)
             known.append(before)
             approximate |= before.approximate or after.approximate
             compared += sum(int(np.count_nonzero(mask)) for mask in before.written)
@@ -94,6 +96,11 @@ def _candidate_faults(fault: Fault, place: str) -> Verdict:
     where = f"instruction {fault.uid}, workgroup {fault.workgroup}, wave {fault.wave}{lane}"
     example = Counterexample(where, "no fault", fault.kind, f"{place}: {fault.message}")
     return _verdict(outcome, f"the candidate faults in {place}", reason, example)
+
+
+def _meets_apart(apart: MetApart, place: str) -> Verdict:
+    reason = f"the candidate's waves meet at different barriers, {apart}; the original's never do"
+    return _verdict(Outcome.UNKNOWN, f"a divergent barrier in {place}", reason)
 
 
 def _shown(fault: Fault) -> str:

@@ -34,7 +34,7 @@ from asmevo.backend.emulator.setup import (
     build_plan,
     group_size,
 )
-from asmevo.backend.launch import Dispatch, Fault, RunResult
+from asmevo.backend.launch import Dispatch, Fault, MetApart, RunResult
 from asmevo.diagnostics import fail
 from asmevo.ir.kernel import Kernel
 
@@ -276,4 +276,15 @@ def _result(prepared: Prepared, dispatch: Dispatch, outcome: _Outcome, found: li
         wave_instructions=outcome.executed,
         approximate=bool((prepared.approximate & (counts[: len(prepared.ops)] > 0)).any()),
         seed=seed,
+        apart=_apart(prepared, outcome),
     )
+
+
+def _apart(prepared: Prepared, outcome: _Outcome) -> MetApart | None:
+    """Two barriers at which waves met: of those that threads noted, which share work-groups as they come, the first pair."""
+    noted = sorted((int(p.record["apart"][0]), int(p.record["apart_from"][0])) for p in outcome.plans)
+    pairs = [sorted(pair) for pair in noted if pair[0]]
+    if not pairs:
+        return None
+    first, second = (prepared.instructions[number - 1] for number in min(pairs))
+    return MetApart((first.uid, second.uid), (first.offset, second.offset))

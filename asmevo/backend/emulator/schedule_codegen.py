@@ -156,9 +156,11 @@ def _meet(f: Function, plan: Value, order: Value, count: Value) -> None:
     """What a barrier does to the `count` waves at it: none has a segment any more, and each knows what any had acquired.
 
     They may be at different instructions, and pass different numbers of barriers (CDNA3 ISA guide, S_BARRIER: waves are
-    counted, and those that have ended are not waited for); what that orders, and does not, is what the race checks go by.
+    counted, and those that have ended are not waited for); what that orders, and does not, is what the race checks go by. The
+    first time is noted, for whoever did not mean it.
     """
     b = f.b
+    first = f.get(STATE, _state(f, plan, f.load(I32, order, 4)), "at")
     race = f.pointer(PLAN, plan, "race")
     acquired = f.local(I32)
     f.store(const(32, 0), acquired, 4)
@@ -166,6 +168,11 @@ def _meet(f: Function, plan: Value, order: Value, count: Value) -> None:
         state = _state(f, plan, f.load(I32, f.item(order, n, 4), 4))
         known, new = f.load(I32, acquired, 4), f.get(STATE, state, "acquired")
         f.store(b.select(b.icmp_unsigned(">", new, known), new, known), acquired, 4)
+        place, noted = f.get(STATE, state, "at"), f.get(PLAN, plan, "apart")
+        is_new = b.and_(b.icmp_unsigned("!=", place, first), b.icmp_unsigned("==", noted, const(32, 0)))
+        with f.when(is_new, likely=False):
+            f.put(PLAN, plan, "apart", b.add(first, const(32, 1)))
+            f.put(PLAN, plan, "apart_from", b.add(place, const(32, 1)))
     with f.loop(count) as n:
         state = _state(f, plan, f.load(I32, f.item(order, n, 4), 4))
         f.put(STATE, state, "acquired", f.load(I32, acquired, 4))

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from asmevo.backend.launch import Buffer, Dispatch, Fault, RunResult
+from asmevo.backend.launch import Buffer, Dispatch, Fault, MetApart, RunResult
 from asmevo.diagnostics import DiagnosticError
 from asmevo.frontend.source import parse_source
 from asmevo.verify.differential import compare
@@ -101,3 +101,11 @@ def test_element_types_unknown_to_the_launch_show_bytes():
     raw = replace(LAUNCH, buffers=(replace(OUT, dtype="u8"),))
     verdict = compare(K0, CANDIDATE, [raw], runner=runner(result(), result((1.0, 2.0, 3.0, 5.0))))
     assert verdict.counterexample.where == "out+0xe"
+
+
+def test_only_the_candidates_waves_meeting_apart_is_undecided():
+    apart = replace(result(), apart=MetApart((3, 5), (0x40, None)))
+    assert judge(apart, apart).outcome is Outcome.TESTED
+    verdict = judge(result(), apart)
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert "+0x40 and instruction 5" in verdict.reason

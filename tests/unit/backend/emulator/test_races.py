@@ -366,6 +366,17 @@ def test_barriers_that_waves_meet_apart_order_as_the_hardware_counts_them(counts
     assert ("race" in found) == ("race" in expected)
 
 
+def test_waves_that_meet_apart_are_noted_with_both_barriers():
+    code = kernel(MEET_APART.format(first="s_barrier\n", second="s_barrier\n"))
+    found = run(code, dispatch(items=128, lds=512), seed=0)
+    assert not found.faults
+    barriers_of = [i for block in code.blocks for i in block.instructions if i.mnemonic == "s_barrier"]
+    assert found.apart is not None
+    assert found.apart.uids == tuple(i.uid for i in barriers_of)
+    together = kernel("s_barrier\ns_barrier\n")
+    assert run(together, dispatch(items=256), seed=0).apart is None
+
+
 SPIN = (
     POINTERS
     + """
