@@ -5,7 +5,7 @@ Owns the gates MODEL to EMULATION but NOVELTY, which needs the lineage. What ear
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
@@ -17,6 +17,7 @@ from asmevo.diagnostics import DiagnosticError
 from asmevo.frontend.codeobject import CodeObject
 from asmevo.ir.kernel import Kernel
 from asmevo.search.behaviour import Cell, behaviour
+from asmevo.search.profile import Profile
 from asmevo.search.records import Gate, Status
 from asmevo.verify.judge import Judge
 from asmevo.verify.verdict import Outcome, Verdict
@@ -62,7 +63,7 @@ class Evaluator:
     """
 
     original: Kernel
-    executions: Mapping[int, int]
+    profile: Profile
     dispatches: Sequence[Dispatch]
     judge: JudgeLike
     waves: int | None = None
@@ -74,8 +75,8 @@ class Evaluator:
             self.judge = replace(self.judge, runner=self._run)
 
     def estimate(self, kernel: Kernel) -> Estimate:
-        """The model's estimate of a kernel on K0's executions."""
-        return estimate(kernel, dict(self.executions), waves_per_simd=self._waves_of(kernel))
+        """The model's estimate of a version of the kernel."""
+        return estimate(kernel, self.profile.executions_of(kernel), waves_per_simd=self._waves_of(kernel))
 
     def measured(self, candidate: Kernel, bar: float) -> Measured:
         """Its modelled cycles, cell and object. Raises Refusal: NOT_FASTER above `bar`, ILLEGAL when it cannot be built."""

@@ -42,8 +42,7 @@ class Outfit:
 
     def evaluator(self) -> Evaluator:
         """A new evaluator for this search."""
-        executions = self.profile.executions
-        return Evaluator(self.original, executions, self.dispatches, self.judge, self.waves, self.code_object)
+        return Evaluator(self.original, self.profile, self.dispatches, self.judge, self.waves, self.code_object)
 
 
 @dataclass(frozen=True, slots=True)
