@@ -19,6 +19,7 @@ from asmevo.ir.kernel import Kernel
 from asmevo.search.behaviour import Cell, behaviour
 from asmevo.search.profile import Profile
 from asmevo.search.records import Gate, Status
+from asmevo.verify.differential import METHOD
 from asmevo.verify.judge import Judge
 from asmevo.verify.verdict import Outcome, Verdict
 
@@ -72,7 +73,8 @@ class Evaluator:
 
     def __post_init__(self) -> None:
         if isinstance(self.judge, Judge):
-            self.judge = replace(self.judge, runner=self._run)
+            # What only ran well on these launches may be made for them: a search would find that sooner than a faster order.
+            self.judge = replace(self.judge, runner=self._run, needs_proof=True)
 
     def estimate(self, kernel: Kernel) -> Estimate:
         """The model's estimate of a version of the kernel."""
@@ -120,10 +122,11 @@ class Evaluator:
 
 
 def _gate_of(verdict: Verdict) -> Gate:
-    method = verdict.basis[-1].method if verdict.basis else ""
-    if method.startswith("static"):
+    """The gate that it came to last: launches are run once the windows are proved."""
+    beyond = [b for b in verdict.basis if not b.method.startswith("static")]
+    if not beyond:
         return Gate.STATIC
-    return Gate.EMULATION if method == "emulator" else Gate.SOLVER
+    return Gate.EMULATION if beyond[-1].method == METHOD and any(b.outcome.is_success for b in beyond[:-1]) else Gate.SOLVER
 
 
 def _status_of(verdict: Verdict, gate: Gate) -> Status:
