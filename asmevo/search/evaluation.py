@@ -19,6 +19,7 @@ from asmevo.ir.kernel import Kernel
 from asmevo.search.behaviour import Cell, behaviour
 from asmevo.search.profile import Profile
 from asmevo.search.records import Gate, Status
+from asmevo.verify.device import METHOD as DEVICE_METHOD
 from asmevo.verify.differential import METHOD
 from asmevo.verify.judge import Judge
 from asmevo.verify.verdict import Outcome, Verdict
@@ -126,6 +127,8 @@ def _gate_of(verdict: Verdict) -> Gate:
     beyond = [b for b in verdict.basis if not b.method.startswith("static")]
     if not beyond:
         return Gate.STATIC
+    if beyond[-1].method == DEVICE_METHOD:
+        return Gate.DEVICE
     return Gate.EMULATION if beyond[-1].method == METHOD and any(b.outcome.is_success for b in beyond[:-1]) else Gate.SOLVER
 
 

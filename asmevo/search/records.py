@@ -66,6 +66,8 @@ class Gate(enum.Enum):
     """The edited windows, by z3."""
     EMULATION = "emulation"
     """Every launch and seed, strictly, bytes compared."""
+    DEVICE = "device"
+    """The same on a GPU, where one is judged on."""
 
 
 @dataclass(frozen=True, slots=True)
