@@ -95,11 +95,6 @@ class Attempt:
     prompt: str | None = None
     notes: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
-    @property
-    def signature(self) -> str:
-        """What failures of one kind have in common: anti-stall counts them."""
-        return f"{self.proposer} {self.where} {self.status.value} {self.gate.value}"
-
 
 @dataclass(frozen=True, slots=True)
 class Step:
