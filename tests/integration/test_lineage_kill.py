@@ -1,4 +1,4 @@
-"""A search that is killed at random moments, or a worker of it, loses nothing that it accepted, and ends as one that was not."""
+"""A search that is killed at random moments, or a worker of it, loses nothing accepted, and ends as one that was not."""
 
 import contextlib
 import os
