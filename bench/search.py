@@ -56,13 +56,10 @@ def subject() -> Subject:
         code_object = load_file(path)
         kernel = recover(code_object)
         return Subject(path.stem, code_object, kernel, load_launches(EXAMPLES / "launches" / f"{path.stem}.toml", kernel)[:1])
-    from tests.production import moe
-    from tests.production.trial import dispatch_of
-
     code_object = load_file(Path(corpus) / PRODUCTION)
     kernel = recover(code_object)
-    trial = moe.int8(2, 512, 256, 1, 1)
-    return Subject(Path(PRODUCTION).stem, code_object, kernel, [dispatch_of(kernel, trial)])
+    name = Path(PRODUCTION).stem
+    return Subject(name, code_object, kernel, load_launches(EXAMPLES / "production" / f"{name}.toml", kernel)[:1])
 
 
 def orders(kernel: Kernel, source: random.Random) -> Iterator[Kernel]:

@@ -85,14 +85,11 @@ def subjects() -> Iterator[Subject]:
     if corpus is None:
         print("ASMEVO_CORPUS is not set: production kernels are left out", file=sys.stderr)
         return
-    from tests.production.cases import CASES
-    from tests.production.trial import dispatch_of
-
     for path in PRODUCTION:
-        case = next(case for case in CASES if case.path == path)
         code_object = load_file(Path(corpus) / path)
         kernel = recover(code_object)
-        yield Subject(Path(path).stem, code_object, kernel, [dispatch_of(kernel, case.build())])
+        name = Path(path).stem
+        yield Subject(name, code_object, kernel, load_launches(EXAMPLES / "production" / f"{name}.toml", kernel)[:1])
 
 
 def searched(subject: Subject, budget: Budget, seed: int, jobs: int) -> Found:
