@@ -61,7 +61,7 @@ def searched(folder, attempts, *, base_url="", record=None, replay=None, **chang
     """A search with the model alone, kept in a lineage; what came of it, and the proposer."""
     kernel, profile, dispatches = softmax()
     code_object = load_file(EXAMPLES / "kernels" / "softmax.co")
-    told = {"name": "scripted", "repeats": 6, "longest_wait_s": 0.3, "stall_s": 0.5, "price_in": 1.0, "price_out": 4.0}
+    told = {"name": "scripted", "repeats": 6, "longest_wait_s": 0.3, "stall_s": 4.0, "price_in": 1.0, "price_out": 4.0}
     settings = ModelSettings(**{**told, **({"base_url": base_url} if base_url else {}), **changes})
     with ExitStack() as open_now:
         store = open_now.enter_context(Lineage.opened(folder, create=True))

@@ -17,7 +17,7 @@ REQUEST = Request("scripted", (Turn("system", "be brief"), Turn("user", "go")), 
 
 def asked(tmp_path, acts, **options):
     with serving(tmp_path, acts, KEY) as (url, log):
-        model = ServerModel(url, KEY, Limits(2.0, options.pop("stall_s", 1.0), options.pop("whole_s", 5.0)), **options)
+        model = ServerModel(url, KEY, Limits(20.0, options.pop("stall_s", 20.0), options.pop("whole_s", 60.0)), **options)
         try:
             return model.ask(REQUEST), log.read_text()
         finally:
@@ -115,21 +115,21 @@ def test_http_errors_are_told_apart(tmp_path, act, expected, seconds):
         (raw("data: x\n" * 5000 + "\n"), Trouble.MALFORMED),
         (raw("x", headers={"Content-Encoding": "gzip"}), Trouble.MALFORMED),
         (raw('data: {"error": {"message": "overloaded"}}\n\n'), Trouble.SERVER),
-        (says("word " * 60_000), Trouble.TOO_LARGE),
+        (says("w" * 300_000), Trouble.TOO_LARGE),
         (says("", *[("look", "x" * 30_000)] * 9), Trouble.TOO_LARGE),
     ],
 )
 def test_broken_replies_are_told_apart(tmp_path, act, expected):
-    assert trouble(tmp_path, act, whole_s=30.0).trouble is expected
+    assert trouble(tmp_path, act, stall_s=1.0 if act is STALL else 20.0).trouble is expected
 
 
 def test_a_reply_without_an_end_is_cut_by_size_and_by_time(tmp_path, monkeypatch):
     monkeypatch.setattr(transport, "MAX_BYTES", 1 << 20)
-    assert trouble(tmp_path, FLOOD, whole_s=30.0).trouble is Trouble.TOO_LARGE
+    assert trouble(tmp_path, FLOOD).trouble is Trouble.TOO_LARGE
     started = time.monotonic()
     (tmp_path / "2").mkdir()
     assert trouble(tmp_path / "2", TRICKLE, whole_s=1.0).trouble is Trouble.TIMEOUT
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 25
 
 
 def test_halves_of_characters_are_replaced(tmp_path):
@@ -140,11 +140,11 @@ def test_halves_of_characters_are_replaced(tmp_path):
 
 def test_a_request_ends_with_the_time_that_is_left(tmp_path):
     with serving(tmp_path, [TRICKLE], KEY) as (url, _):
-        model = ServerModel(url, KEY, Limits(2.0, 2.0, 60.0))
+        model = ServerModel(url, KEY, Limits(20.0, 20.0, 60.0))
         started = time.monotonic()
         with pytest.raises(WireError, match="as a whole"):
             model.ask(REQUEST, 0.5)
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 25
 
 
 def test_nobody_there_is_a_connection_trouble():
