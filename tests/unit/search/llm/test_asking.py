@@ -4,7 +4,7 @@ import pytest
 
 from asmevo.search.llm.retrying import Asker, Patience
 from asmevo.search.llm.spending import Account, Prices, tokens_of
-from asmevo.search.llm.wire import Reply, Request, Trouble, Turn, Usage, WireError
+from asmevo.search.llm.wire import Reply, Request, Trouble, Turn, Usage, WireError, usage_of
 from asmevo.search.proposal import Cost
 from llm_models import Scripted, reply
 
@@ -104,6 +104,28 @@ def test_a_reply_that_breaks_off_is_paid():
     assert cost.tokens_in == tokens_of(REQUEST.characters) + 10
     assert cost.seconds == 2.0
     assert account.requests == 2
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        None,
+        5,
+        {},
+        {"in": -1, "out": 1},
+        {"in": "7", "out": 1},
+        {"in": True, "out": 1},
+        {"in": 1 << 40, "out": 1},
+        {"in": 1.5, "out": 1},
+    ],
+)
+def test_counts_that_cannot_be_are_none(told):
+    assert usage_of(told, ("in", "out", "details")) is None
+
+
+def test_more_cached_than_sent_is_not_believed():
+    assert usage_of({"in": 10, "out": 1, "details": {"cached_tokens": 99}}, ("in", "out", "details")) == Usage(10, 1, 10)
+    assert usage_of({"in": 10, "out": 1, "details": {"cached_tokens": -9}}, ("in", "out", "details")) == Usage(10, 1, 0)
 
 
 def test_the_budget_bounds_a_reply():
