@@ -50,6 +50,36 @@ class TimingSettings(_Strict):
     )
 
 
+class ModelSettings(_Strict):
+    """The language model that proposes edits, if any. Its key is no setting: `key_env` names the environment variable."""
+
+    name: str | None = Field(default=None, min_length=1, max_length=200, description="the model; without one none is asked")
+    base_url: str = Field(default="https://api.openai.com/v1", max_length=2000, description="an OpenAI-compatible server")
+    key_env: str = Field(
+        default="OPENAI_API_KEY", pattern=r"^[A-Z][A-Z0-9_]*_API_KEY$", description="environment variable with the key"
+    )
+    api: Literal["chat", "responses"] = Field(default="chat", description="chat completions, or the responses API")
+    stream: bool = Field(default=True, description="read replies as they are made")
+    limit_name: Literal["max_completion_tokens", "max_tokens"] = Field(
+        default="max_completion_tokens", description="how the server calls the limit of a reply in chat completions"
+    )
+    temperature: float | None = Field(default=None, ge=0, le=2, allow_inf_nan=False, description="by default the server's own")
+    max_tokens: int | None = Field(default=1_000_000, ge=1, description="budget of a search, tokens sent and received")
+    max_cost: float | None = Field(default=None, gt=0, allow_inf_nan=False, description="budget of a search, in money")
+    price_in: float = Field(default=0.0, ge=0, allow_inf_nan=False, description="money for a million tokens sent")
+    price_out: float = Field(default=0.0, ge=0, allow_inf_nan=False, description="money for a million tokens received")
+    price_cached: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, description="money for a million tokens read from the server's cache"
+    )
+    replies: int = Field(default=24, ge=1, le=1000, description="replies in one visit at a window")
+    reply_tokens: int = Field(default=8192, ge=256, le=1_000_000, description="tokens of one reply")
+    context_tokens: int = Field(default=64_000, ge=4096, le=10_000_000, description="older turns are left out beyond that")
+    timeout_s: float = Field(default=600.0, gt=0, le=86_400, allow_inf_nan=False, description="for one reply")
+    stall_s: float = Field(default=60.0, gt=0, le=86_400, allow_inf_nan=False, description="between two pieces of a reply")
+    repeats: int = Field(default=5, ge=0, le=100, description="times a request that failed is repeated")
+    longest_wait_s: float = Field(default=120.0, gt=0, le=86_400, allow_inf_nan=False, description="before a repetition")
+
+
 class Settings(_Strict):
     """Everything in asmevo.toml."""
 
@@ -61,9 +91,10 @@ class Settings(_Strict):
     verify: VerifySettings = Field(default_factory=lambda: VerifySettings())
     search: SearchSettings = Field(default_factory=lambda: SearchSettings())
     timing: TimingSettings = Field(default_factory=lambda: TimingSettings())
+    model: ModelSettings = Field(default_factory=lambda: ModelSettings())
 
 
-_FLAGS = {"verify.level": "--verify"}
+_FLAGS = {"verify.level": "--verify", "model.name": "--model"}
 """Flags that are not called as the last part of their key."""
 
 

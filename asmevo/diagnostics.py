@@ -48,7 +48,7 @@ class Diagnostic:
     """One thing to tell: a stable code (E0101), a message in lower case, a place, and what to do about it.
 
     Families: E01 input, E02 configuration and pipeline, E03 IR invariant, E04 pass, E05 verify, E06 toolchain, E07 GPU,
-    E08 lineage.
+    E08 lineage, E09 deployment, language models and agents.
     """
 
     code: str

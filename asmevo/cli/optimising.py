@@ -21,6 +21,7 @@ from asmevo.cli.common import (
     show_verdict,
     verdict_exit,
 )
+from asmevo.cli.modelling import BaseUrl, MaxCost, MaxTokens, ModelName, Record, Replay, model_flags, with_model
 from asmevo.cli.options import KernelName, OutputFormat, Trace
 from asmevo.diagnostics import Span, fail, printable
 
@@ -189,6 +190,12 @@ def optimize(
     rules: Annotated[
         Path | None, typer.Option("--rules", help="File of learned rewrites (JSON): read if there, and written at the end.")
     ] = None,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    max_tokens: MaxTokens = None,
+    max_cost: MaxCost = None,
+    record: Record = None,
+    replay: Replay = None,
     kernel: KernelName = None,
     output: OutputFormat = Format.full,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
@@ -218,6 +225,7 @@ def optimize(
         from asmevo.verify.launches import load_launches
 
         flags = {"search.budget_s": budget_s, "search.attempts": attempts, "search.seed": seed}
+        flags |= model_flags(model, base_url, max_tokens, max_cost)
         settings = resolve(config, sets or [], flags).settings
         source = _input_path(input, settings.input, config)
         launch_path = launch or (_beside(config, settings.launch) if settings.launch else None)
@@ -233,13 +241,15 @@ def optimize(
         dispatches = load_launches(launch_path, original)
         search = settings.search
         known_rules = read_rules(rules) if rules is not None and rules.exists() else ()
-        proposers = (*available_proposers(), *([AgentProposer(agent)] if agent is not None else []))
+        others = (*available_proposers(), *([AgentProposer(agent)] if agent is not None else []))
         judge = Judge(Level.EMULATE, dispatches, settings.verify.timeout_s, tuple(range(settings.verify.seeds)))
         waves = settings.timing.waves_per_simd
         with contextlib.ExitStack() as open_now:
             recorder, before, profile = None, None, None
-            if lineage is not None:
-                store = open_now.enter_context(Lineage.opened(lineage, create=True))
+            store = open_now.enter_context(Lineage.opened(lineage, create=True)) if lineage is not None else None
+            keep = store.artifacts.put if store is not None else None
+            proposers = with_model(settings, others, record, replay, open_now, keep)
+            if store is not None:
                 judged = {"timeout_s": settings.verify.timeout_s, "seeds": settings.verify.seeds}
                 names = tuple(proposer.name for proposer in proposers)
                 asked = Asked(launch_path.read_bytes(), search.seed, search.windows, waves, judged, names)
@@ -256,7 +266,13 @@ def optimize(
                 original,
                 dispatches,
                 judge,
-                budget=Budget(search.budget_s, search.attempts, _patience(search.budget_s)),
+                budget=Budget(
+                    search.budget_s,
+                    search.attempts,
+                    _patience(search.budget_s),
+                    settings.model.max_tokens,
+                    settings.model.max_cost,
+                ),
                 seed=search.seed,
                 windows=search.windows,
                 waves_per_simd=waves,

@@ -168,7 +168,7 @@ class Engine:
                 tasks.append((work, draft))
         edited = [Judging(self._edit(work.errand, draft)) for work, draft in tasks]
         for (work, _), done in zip(tasks, self.executor.run(edited, deadline=self._deadline), strict=True):
-            work.take(_evaluation(done))
+            work.take(evaluation_of(done))
 
     def _converse(self, errand: Errand, proposer: Proposer) -> None:
         """A proposer that is told how each proposal ended. Recorded one by one: a dialogue cannot be repeated."""
@@ -285,7 +285,8 @@ class Engine:
         return Step(attempt, verdict, kernel, None if errand.parent == K0 else errand.parent, draft.measured.cell)
 
 
-def _evaluation(done: Done[Result]) -> Evaluation:
+def evaluation_of(done: Done[Result]) -> Evaluation:
+    """How a candidate's judgement ended, one that was lost too."""
     if done.loss is Loss.STOPPED:
         raise _Late
     if done.loss is not None:

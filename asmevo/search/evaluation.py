@@ -5,7 +5,7 @@ Owns the gates MODEL to EMULATION but NOVELTY, which needs the lineage. What ear
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
@@ -17,7 +17,10 @@ from asmevo.diagnostics import DiagnosticError
 from asmevo.frontend.codeobject import CodeObject
 from asmevo.ir.kernel import Kernel
 from asmevo.search.behaviour import Cell, behaviour
+from asmevo.search.profile import Profile
 from asmevo.search.records import Gate, Status
+from asmevo.verify.device import METHOD as DEVICE_METHOD
+from asmevo.verify.differential import METHOD
 from asmevo.verify.judge import Judge
 from asmevo.verify.verdict import Outcome, Verdict
 
@@ -62,7 +65,7 @@ class Evaluator:
     """
 
     original: Kernel
-    executions: Mapping[int, int]
+    profile: Profile
     dispatches: Sequence[Dispatch]
     judge: JudgeLike
     waves: int | None = None
@@ -71,11 +74,12 @@ class Evaluator:
 
     def __post_init__(self) -> None:
         if isinstance(self.judge, Judge):
-            self.judge = replace(self.judge, runner=self._run)
+            # What only ran well on these launches may be made for them: a search would find that sooner than a faster order.
+            self.judge = replace(self.judge, runner=self._run, needs_proof=True)
 
     def estimate(self, kernel: Kernel) -> Estimate:
-        """The model's estimate of a kernel on K0's executions."""
-        return estimate(kernel, dict(self.executions), waves_per_simd=self._waves_of(kernel))
+        """The model's estimate of a version of the kernel."""
+        return estimate(kernel, self.profile.executions_of(kernel), waves_per_simd=self._waves_of(kernel))
 
     def measured(self, candidate: Kernel, bar: float) -> Measured:
         """Its modelled cycles, cell and object. Raises Refusal: NOT_FASTER above `bar`, ILLEGAL when it cannot be built."""
@@ -119,10 +123,13 @@ class Evaluator:
 
 
 def _gate_of(verdict: Verdict) -> Gate:
-    method = verdict.basis[-1].method if verdict.basis else ""
-    if method.startswith("static"):
+    """The gate that it came to last: launches are run once the windows are proved."""
+    beyond = [b for b in verdict.basis if not b.method.startswith("static")]
+    if not beyond:
         return Gate.STATIC
-    return Gate.EMULATION if method == "emulator" else Gate.SOLVER
+    if beyond[-1].method == DEVICE_METHOD:
+        return Gate.DEVICE
+    return Gate.EMULATION if beyond[-1].method == METHOD and any(b.outcome.is_success for b in beyond[:-1]) else Gate.SOLVER
 
 
 def _status_of(verdict: Verdict, gate: Gate) -> Status:

@@ -16,7 +16,7 @@ from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Immediate, Instruction, Operand, Register, WaitCounts
 from asmevo.ir.isa import definitions, lookup
 from asmevo.ir.isa.model import Flag, IssueClass, OpcodeDef, Role
-from asmevo.ir.registers import RegisterFile, RegisterRange, units
+from asmevo.ir.registers import EXEC_MASK, RegisterFile, RegisterRange, units
 from asmevo.passes.fillers import is_filler
 
 _COMMUTATIVE = re.compile(r"[vs]_(pk_)?(add|mul|max|min|and|or|xor|fma|mad)_(?!co)")
@@ -187,7 +187,7 @@ def renamed(members: Members, place: int, free: int, kept: int) -> Members | Non
     """
     chosen = members[place]
     written = _destination(chosen)
-    if written is None or effects(chosen).kills & written.mask != written.mask:
+    if written is None:
         return None
     last = _end_of_life(members, place, written, kept)
     fresh = _free_range(written, free)
@@ -195,6 +195,8 @@ def renamed(members: Members, place: int, free: int, kept: int) -> Members | Non
         return None
     changed = list(members)
     changed[place] = _with_register(chosen, written, fresh, (Role.WRITE,))
+    if effects(changed[place]).reads != effects(chosen).reads:
+        return None  # it keeps a part of what was there
     for number in range(place + 1, last + 1):
         if effects(members[number]).reads & written.mask:
             changed[number] = _with_register(members[number], written, fresh, (Role.READ,))
@@ -219,17 +221,30 @@ def _destination(instruction: Instruction) -> RegisterRange | None:
 
 
 def _end_of_life(members: Members, place: int, written: RegisterRange, kept: int) -> int | None:
-    """The last instruction that reads the value; None when it may live beyond the window or is changed in part."""
+    """The last instruction that reads the value; None when it may live beyond the window or is changed in part.
+
+    Lanes that are switched off keep what they had, so that another value ends this one's life only under the same EXEC.
+    """
     last = place
     for number in range(place + 1, len(members)):
         effect = effects(members[number])
         if effect.reads & written.mask:
             last = number
-        if effect.kills & written.mask == written.mask:
+        if effect.writes & written.mask == written.mask and not effect.reads & written.mask & ~_named_reads(members[number]):
             return last
-        if effect.writes & written.mask:
+        if effect.writes & (written.mask | EXEC_MASK):
             return None
     return None if kept & written.mask else last
+
+
+def _named_reads(instruction: Instruction) -> int:
+    """The registers of its source operands, as a set."""
+    assert instruction.definition is not None
+    mask = 0
+    for spec, operand in zip(instruction.definition.operands, instruction.operands, strict=False):
+        if spec.role is Role.READ and isinstance(operand, Register):
+            mask |= operand.range.mask
+    return mask
 
 
 def _free_range(written: RegisterRange, free: int) -> RegisterRange | None:

@@ -84,7 +84,7 @@ def optimise(
         kernel, profile, shop.evaluator, windows, list(before.attempts), list(before.steps), recorder, progress, tuple(rules)
     )
     state = State.from_data(before.state) if before.state else State([Island() for _ in range(ISLANDS)])
-    works: Executor[Task, Result] = InlineExecutor(shop) if executor is None else executor(outfit)
+    works: Executor[Task, Result] = InlineExecutor(shop) if executor is None else executor(outfit.for_workers())
     try:
         interrupted = Engine(shop, works, ledger, state, budget or Budget(), seed, started).run()
     finally:

@@ -16,13 +16,22 @@ from asmevo.ir.kernel import Kernel
 class Profile:
     """Executions by uid over all dispatches, the resident waves assumed, and the model's estimate on them.
 
-    `full_occupancy` is how many waves a SIMD would hold in a launch large enough to fill the chip.
+    `full_occupancy` is how many waves a SIMD would hold in a launch large enough to fill the chip, `blocks` how often each
+    block of the original runs.
     """
 
     executions: Mapping[int, int]
     waves_per_simd: int
     full_occupancy: int
     estimate: Estimate
+    blocks: Mapping[str, int]
+
+    def executions_of(self, kernel: Kernel) -> dict[int, int]:
+        """Executions for the model of another version of the kernel: each block runs as often as the original's.
+
+        Not by uid, or a block of which every instruction is a new one would cost nothing.
+        """
+        return {block.instructions[0].uid: self.blocks.get(block.label, 0) for block in kernel.blocks if block.instructions}
 
     def of(self, estimated: Estimate) -> Profile:
         """The profile with another kernel's estimate on the same executions."""
@@ -40,7 +49,7 @@ def full_occupancy_cycles(kernel: Kernel, profile: Profile) -> float:
 
     A small launch leaves SIMDs nearly empty, which makes order matter more than in a launch that fills the chip.
     """
-    return estimate(kernel, dict(profile.executions), waves_per_simd=profile.full_occupancy).total_cycles
+    return estimate(kernel, profile.executions_of(kernel), waves_per_simd=profile.full_occupancy).total_cycles
 
 
 def profile_kernel(kernel: Kernel, dispatches: Sequence[Dispatch], waves_per_simd: int | None = None) -> Profile:
@@ -59,4 +68,5 @@ def profile_kernel(kernel: Kernel, dispatches: Sequence[Dispatch], waves_per_sim
             executions[uid] = executions.get(uid, 0) + count
     waves = waves_per_simd or min(resident_waves(kernel, dispatch) for dispatch in dispatches)
     full = min(occupancy(kernel, dispatch) for dispatch in dispatches)
-    return Profile(executions, waves, full, estimate(kernel, executions, waves_per_simd=waves))
+    blocks = {b.label: max((executions.get(i.uid, 0) for i in b.instructions), default=0) for b in kernel.blocks}
+    return Profile(executions, waves, full, estimate(kernel, executions, waves_per_simd=waves), blocks)

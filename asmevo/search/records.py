@@ -66,6 +66,8 @@ class Gate(enum.Enum):
     """The edited windows, by z3."""
     EMULATION = "emulation"
     """Every launch and seed, strictly, bytes compared."""
+    DEVICE = "device"
+    """The same on a GPU, where one is judged on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +94,6 @@ class Attempt:
     cost: Cost = FREE
     prompt: str | None = None
     notes: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-    @property
-    def signature(self) -> str:
-        """What failures of one kind have in common: anti-stall counts them."""
-        return f"{self.proposer} {self.where} {self.status.value} {self.gate.value}"
 
 
 @dataclass(frozen=True, slots=True)

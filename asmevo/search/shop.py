@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from json import dumps
 
@@ -40,10 +40,13 @@ class Outfit:
     waves: int | None = None
     code_object: CodeObject | None = None
 
+    def for_workers(self) -> Outfit:
+        """Without dialogues, which stay in the engine's process: what they hold, a connection or a key, does not travel."""
+        return replace(self, proposers=[proposer for proposer in self.proposers if not proposer.is_dialogue])
+
     def evaluator(self) -> Evaluator:
         """A new evaluator for this search."""
-        executions = self.profile.executions
-        return Evaluator(self.original, executions, self.dispatches, self.judge, self.waves, self.code_object)
+        return Evaluator(self.original, self.profile, self.dispatches, self.judge, self.waves, self.code_object)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,8 +43,8 @@ class Judge:
 
     `timeout_s` is the z3 budget of one window; `seeds` are the wave orders of strict emulation; `dispatches` the launches.
     `rule` is how their results are compared, see `differential.compare`. `cache` has proofs of earlier runs, `jobs` is how many
-    processes prove windows. `device` runs both kernels on a GPU, for the level of that name.
-    processes prove windows. `runner` runs launches, by default strictly on the emulator.
+    processes prove windows. `device` runs both kernels on a GPU, for the level of that name. `runner` runs launches, by default
+    strictly on the emulator. With `needs_proof` nothing is run, and nothing succeeds, that is not proved before.
     """
 
     level: Level
@@ -56,6 +56,7 @@ class Judge:
     jobs: int = 1
     device: Callable[[Kernel, Kernel], Verdict] | None = None
     runner: Runner | None = None
+    needs_proof: bool = False
 
     def __call__(self, before: Kernel, after: Kernel) -> Verdict:
         """The verdict on `after` as a replacement of `before`. Proved needs proof of both values and timing obligations."""
@@ -72,7 +73,8 @@ class Judge:
             reference = replace(reference, descriptor=after.descriptor, metadata=after.metadata)
         proof = prove_kernel(reference, after, timeout_s=self.timeout_s, cache=self.cache, jobs=self.jobs)
         basis = (*static.basis, *barriers, *proof.basis)
-        if proof.outcome is Outcome.REFUTED or (self.level is Level.SMT and not proof.outcome.is_success):
+        must_hold = self.level is Level.SMT or self.needs_proof
+        if proof.outcome is Outcome.REFUTED or (must_hold and not proof.outcome.is_success):
             return Verdict(proof.outcome, basis, proof.counterexample, proof.reason)
         proved = Outcome.PROVED if barriers or declares_less(before, after) else proof.outcome
         if self.level is Level.SMT:

@@ -1,5 +1,7 @@
-"""A search that is killed at random moments loses nothing that it accepted, and resumed it ends as one that was not."""
+"""A search that is killed at random moments, or a worker of it, loses nothing accepted, and ends as one that was not."""
 
+import contextlib
+import os
 import random
 import shutil
 import signal
@@ -15,12 +17,12 @@ from asmevo.search.lineage import Lineage
 from support import EXAMPLES
 
 OBJECT, LAUNCH = EXAMPLES / "kernels" / "softmax.co", EXAMPLES / "launches" / "softmax.toml"
-ATTEMPTS = 9
+ATTEMPTS = 24
 
 
 def words(folder: Path, *more: str) -> list[str]:
     command = [sys.executable, "-m", "asmevo", "optimize", str(OBJECT), "--launch", str(LAUNCH), "--attempts", str(ATTEMPTS)]
-    return [*command, "--budget", "3000", "--lineage", str(folder), "--quiet", "--format", "concise", *more]
+    return [*command, "--budget", "3000", "--jobs", "2", "--lineage", str(folder), "--quiet", "--format", "concise", *more]
 
 
 def best(folder: Path) -> tuple[float, int]:
@@ -37,6 +39,15 @@ def best(folder: Path) -> tuple[float, int]:
         return (found.cycles if found else run.cycles), len(lineage.attempts(run.id))
 
 
+def kill_a_worker(parent: int, rng: random.Random) -> None:
+    """Ends one of the search's processes, if it has any by now."""
+    children = Path(f"/proc/{parent}/task/{parent}/children")
+    found = children.read_text().split() if children.exists() else []
+    if found:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(rng.choice(found)), signal.SIGKILL)
+
+
 def killed_searches(folder: Path, kills: int, seed: int) -> None:
     rng = random.Random(seed)
     whole = folder / "whole"
@@ -49,6 +60,9 @@ def killed_searches(folder: Path, kills: int, seed: int) -> None:
     for number in range(kills):
         with subprocess.Popen(words(cut, *(["--resume"] if number else [])), stdout=subprocess.DEVNULL, stderr=-1) as running:
             time.sleep(rng.uniform(0, duration / 3))
+            if rng.random() < 0.3:
+                kill_a_worker(running.pid, rng)
+                time.sleep(rng.uniform(0, duration / 3))
             running.send_signal(signal.SIGKILL)
         if not (cut / "lineage.sqlite").exists():
             continue

@@ -1,5 +1,6 @@
 """A pass in a package of its own: installed beside AsmEvo, it is listed, explained, run and verified like the others."""
 
+import json
 import os
 import subprocess
 import sys
@@ -60,3 +61,14 @@ def test_it_is_listed_and_explained(asmevo):
     assert "wait-merge" in listed
     assert "most waits that are merged in a block" in listed
     assert "Legality:" in asmevo("explain", "wait-merge").stdout
+
+
+def test_its_proposer_is_asked(asmevo, tmp_path):
+    examples = ROOT / "examples"
+    words = [str(examples / "kernels" / "softmax.co"), "--launch", str(examples / "launches" / "softmax.toml")]
+    done = asmevo("optimize", *words, "--attempts", "40", "--jobs", "1", "--format", "json")
+    assert done.returncode in (0, 1), done.stderr
+    attempts = json.loads(done.stdout)["attempts"]
+    swaps = [attempt for attempt in attempts if attempt["proposer"] == "swap-neighbours"]
+    assert swaps
+    assert all(swap["status"] != "proposer-failed" for swap in swaps)

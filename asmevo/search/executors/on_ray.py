@@ -51,6 +51,10 @@ class _Member:
         make, arguments = stored
         self._workshop = make(*arguments)
 
+    def ready(self) -> bool:
+        """Answers once the workshop stands."""
+        return True
+
     def do(self, task: Any) -> tuple[str, Any]:
         """The kind of answer and the answer."""
         try:
@@ -138,7 +142,14 @@ class RayExecutor(Generic[T, R]):
 
     def _actor(self) -> Any:
         import ray
+        import ray.exceptions
 
         if self._stored is None:
             self._stored = ray.put((self.make, self.arguments))
-        return ray.remote(_Member).options(num_cpus=self.cpus, max_restarts=0).remote(self._stored)
+        actor: Any = ray.remote(_Member).options(num_cpus=self.cpus, max_restarts=0).remote(self._stored)
+        try:
+            ray.get(actor.ready.remote())
+        except ray.exceptions.RayError as error:
+            # It never began: no task is to blame.
+            fail("E0523", f"a Ray worker does not start: {str(error)[-600:]}", help="the cluster needs this version of AsmEvo")
+        return actor

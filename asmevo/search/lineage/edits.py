@@ -27,7 +27,12 @@ _READ = (1, 2)
 
 
 def encoded(parent: Kernel, child: Kernel) -> dict[str, Any]:
-    """Return the edit that makes `child` of `parent`. Both have the same blocks; instructions keep their uid."""
+    """Return the edit that makes `child` of `parent`; instructions keep their uid.
+
+    Raises E0803 where the blocks are others, or where the child declares what an edit cannot say.
+    """
+    if [block.label for block in parent.blocks] != [block.label for block in child.blocks]:
+        fail("E0803", "the two kernels have other blocks than each other")
     known = {instruction.uid: instruction for instruction in parent.instructions()}
     blocks = {
         after.label: [_entry(known, instruction) for instruction in after.instructions]

@@ -38,7 +38,7 @@ class AgentProposer:
 
     def propose(self, situation: Situation) -> Generator[Proposal, Attempt | None, None]:
         """Its proposals. Raises E0807 when it does not start, is silent for too long, or does not keep to the protocol."""
-        with _Conversation(self.command, self.timeout_s) as talk:
+        with Conversation(self.command, self.timeout_s) as talk:
             talk.tell(_situation(situation))
             while (said := talk.hear()) is not None:
                 attempt = yield self._proposal(said, situation)
@@ -90,7 +90,7 @@ def _outcome(attempt: Attempt) -> dict[str, Any]:
     }
 
 
-class _Conversation:
+class Conversation:
     """A process spoken to in JSON lines; it is ended with the conversation."""
 
     def __init__(self, command: str, timeout_s: float) -> None:
@@ -102,7 +102,7 @@ class _Conversation:
             fail("E0807", f"the agent does not start: {error}")
         self._heard = b""
 
-    def __enter__(self) -> _Conversation:
+    def __enter__(self) -> Conversation:
         return self
 
     def __exit__(self, *_: object) -> None:

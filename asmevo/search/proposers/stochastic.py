@@ -177,15 +177,18 @@ def _replaced(parent: Kernel, label: str, start: int, stop: int, members: Member
 
 
 def _free_units(analyses: AnalysisManager, window: HotWindow, members: tuple[Instruction, ...]) -> tuple[int, int]:
-    """Vector registers that the window neither uses nor carries, among those the kernel uses; and those needed behind it."""
+    """Vector registers that the window neither uses nor carries, among those the kernel has; and those needed behind it."""
     liveness = analyses.get(Liveness)
     kept = liveness.live_after(window.label, window.stop - 1)
     used = kept | liveness.live_before(window.label, window.start)
     for instruction in members:
         effect = effects(instruction)
         used |= effect.reads | effect.writes
+    descriptor = analyses.kernel.descriptor
+    if descriptor is not None:
+        granted = min(descriptor.accum_offset, descriptor.vgpr_count)
+        return ((1 << granted) - 1 << VGPR0) & ~used, kept
     everywhere = 0
     for instruction in analyses.kernel.instructions():
         everywhere |= effects(instruction).writes & VGPR_MASK
-    highest = everywhere.bit_length()
-    return ((1 << highest) - (1 << VGPR0)) & ~used if highest > VGPR0 else 0, kept
+    return (1 << everywhere.bit_length()) - 1 & VGPR_MASK & ~used, kept

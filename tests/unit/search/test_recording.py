@@ -1,5 +1,7 @@
 """A search that is cut off at any attempt and goes on from its lineage ends as if it had not been."""
 
+import dataclasses
+
 import pytest
 
 from asmevo.diagnostics import DiagnosticError
@@ -28,7 +30,12 @@ def subject():
     return code_object, kernel, load_launches(EXAMPLES / "launches" / "softmax.toml", kernel)[:1]
 
 
-def search(subject, folder, *, resume=False, stop_at=None, attempts=24):
+def yes(before, after):
+    del before, after
+    return YES
+
+
+def search(subject, folder, *, resume=False, stop_at=None, attempts=24, judge=yes, asked=ASKED):
     code_object, kernel, dispatches = subject
 
     def progress(number, before, best):
@@ -37,10 +44,10 @@ def search(subject, folder, *, resume=False, stop_at=None, attempts=24):
             raise Cut
 
     with Lineage.opened(folder, create=True) as lineage:
-        recorder, before = recorder_for(lineage, code_object, kernel, 1000.0, ASKED, resume=resume)
+        recorder, before = recorder_for(lineage, code_object, kernel, 1000.0, asked, resume=resume)
         options = {"budget": Budget(300.0, attempts), "seed": ASKED.seed, "windows": ASKED.windows}
         options |= {"progress": progress, "recorder": recorder, "resume": before}
-        return optimise(kernel, dispatches, lambda before, after: YES, **options)
+        return optimise(kernel, dispatches, judge, **options)
 
 
 def test_what_was_done_is_in_the_lineage(subject, tmp_path):
@@ -81,3 +88,20 @@ def test_an_ended_search_resumed_does_no_more(subject, tmp_path):
     again = search(subject, tmp_path, resume=True)
     assert again.attempts == first.attempts
     assert [step.verdict for step in again.accepted] == [step.verdict for step in first.accepted]
+
+
+def test_another_run_of_the_same_lineage_repeats_it_without_judging_anything_again(subject, tmp_path):
+    first = search(subject, tmp_path)
+    judged = []
+
+    def judge(before, after):
+        judged.append(after)
+        return YES
+
+    again = search(subject, tmp_path, judge=judge)
+    assert judged == []
+    assert again.attempts == first.attempts
+    assert [(s.verdict, s.kernel.blocks) for s in again.accepted] == [(s.verdict, s.kernel.blocks) for s in first.accepted]
+    other = search(subject, tmp_path, judge=judge, asked=dataclasses.replace(ASKED, judge={"seeds": 9}))
+    assert judged, "judged otherwise, nothing is known"
+    assert other.attempts == first.attempts

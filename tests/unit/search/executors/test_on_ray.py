@@ -1,5 +1,8 @@
 """On a local Ray cluster a search gives the same lineage as in processes, and a killed worker costs one retry."""
 
+import os
+import sys
+
 import pytest
 
 from asmevo.search.execution import Loss
@@ -14,9 +17,12 @@ pytestmark = pytest.mark.slow
 def cluster():
     from asmevo.search.executors.on_ray import connect
 
-    connect("local", 4)
-    yield
-    ray.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        # Its workers are processes of Ray's, which know nothing of pytest's own paths.
+        patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+        connect("local", 4)
+        yield
+        ray.shutdown()
 
 
 def executor_of(tmp_path, workers, **options):

@@ -10,6 +10,7 @@ from asmevo.ir.printer import print_kernel
 from asmevo.passes.manager import PassManager
 from asmevo.passes.pipeline import parse_pipeline
 from asmevo.search.lineage import edits
+from support import EXAMPLES
 
 SOURCE = """
 k:
@@ -70,3 +71,63 @@ def test_what_is_no_edit_of_it(edit):
     with pytest.raises(DiagnosticError) as caught:
         edits.applied(parse_source(SOURCE), edit)
     assert caught.value.diagnostics[0].code == "E0803"
+
+
+def declared():
+    from asmevo.backend.resources import with_resources
+    from asmevo.frontend.codeobject import load_file
+    from asmevo.frontend.recover import recover
+
+    parent = recover(load_file(EXAMPLES / "kernels" / "attention_fwd.co"))
+    return parent, with_resources(parent, lds_bytes=parent.descriptor.group_segment_bytes + 512)
+
+
+def test_what_is_declared_goes_there_and_back():
+    parent, child = declared()
+    edit = json.loads(json.dumps(edits.encoded(parent, child)))
+    assert edit["blocks"] == {}
+    assert edits.applied(parent, edit) == child
+    assert any("group_segment_bytes" in line for line in edits.edited_text(edit))
+
+
+@pytest.mark.parametrize(
+    "declares",
+    [
+        [],
+        {"descriptor": 7},
+        {"descriptor": "zz" * 64},
+        {"descriptor": "00"},
+        {"metadata": []},
+        {"metadata": {"symbol": 1}},
+        {"metadata": {"vgpr_count": "9"}},
+        {"metadata": {"vgpr_count": True}},
+    ],
+)
+def test_declarations_that_are_none(declares):
+    parent, _ = declared()
+    with pytest.raises(DiagnosticError) as caught:
+        edits.applied(parent, {"form": 2, "blocks": {}, "declares": declares})
+    assert caught.value.diagnostics[0].code == "E0803"
+
+
+def test_no_edit_says_more_than_it_can():
+    from dataclasses import replace
+
+    parent, child = declared()
+    others = (
+        replace(child, metadata=None),
+        replace(child, descriptor=None),
+        replace(child, metadata=replace(child.metadata, symbol="other")),
+        replace(child, descriptor=replace(child.descriptor, rsrc1=0)),
+        replace(child, blocks=child.blocks[1:]),
+    )
+    for other in others:
+        with pytest.raises(DiagnosticError) as caught:
+            edits.encoded(parent, other)
+        assert caught.value.diagnostics[0].code == "E0803"
+
+
+def test_an_edit_of_the_first_form_means_what_it_did():
+    parent = parse_source(SOURCE)
+    edit = edits.encoded(parent, PassManager(parse_pipeline("waitcnt-insert")).run(parent).kernel)
+    assert edits.applied(parent, {**edit, "form": 1}) == edits.applied(parent, edit)

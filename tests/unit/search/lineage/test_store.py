@@ -1,5 +1,6 @@
 """The lineage keeps what it is told, refuses what is not a lineage, and notices what was changed behind its back."""
 
+import dataclasses
 import sqlite3
 
 import pytest
@@ -10,7 +11,7 @@ from asmevo.search.lineage import Lineage, Tried, schema
 
 def begin(lineage, **changes):
     values = {"version": "1", "kernel": "k", "target": "gfx942", "k0": b"object", "launch": b"launch", "seed": 7}
-    return lineage.begin(**values, **changes, settings={"windows": 4}, cycles=100.0)
+    return lineage.begin(**(values | changes), settings={"windows": 4}, cycles=100.0)
 
 
 def tried(number, status="accepted"):
@@ -119,3 +120,51 @@ def test_numbers_that_are_not_there(tmp_path, what):
     with Lineage.opened(tmp_path, create=True) as lineage, pytest.raises(DiagnosticError) as caught:
         getattr(lineage, what)(5)
     assert code(caught) == "E0804"
+
+
+def test_a_lineage_of_the_first_version_is_brought_up_to_date(tmp_path):
+    with sqlite3.connect(tmp_path / "lineage.sqlite", isolation_level=None) as old:
+        for statement in schema._MIGRATIONS[0].split(";"):
+            old.execute(statement)
+        old.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+        old.execute("PRAGMA user_version = 1")
+        old.execute("INSERT INTO runs VALUES (1, 'then', '0', 'k', 'gfx942', 'k0', 'launch', 7, '{}', 100.0, '{}')")
+        old.execute("INSERT INTO nodes VALUES (1, 1, NULL, 'digest', '{\"form\":1}', 'p', 'd', 'proved', '[]', 90.0, 'then')")
+        old.execute("INSERT INTO attempts VALUES (1, 0, 'p', 'd', 'accepted', 90.0, '', 1)")
+    old.close()
+    with Lineage.opened(tmp_path) as lineage:
+        (node,) = lineage.nodes()
+        (attempt,) = lineage.attempts(1)
+    assert (node.edit, node.cell) == ({"form": 1}, ())
+    assert (attempt.node, attempt.gate, attempt.cost, attempt.prompt) == (1, "", {}, None)
+
+
+def test_what_another_run_alike_found_out_is_known(tmp_path):
+    with Lineage.opened(tmp_path, create=True) as lineage:
+        first = begin(lineage)
+        values = {"gate": "solver", "proposal": "text"}
+        lineage.add_attempt(first.id, dataclasses.replace(tried(0, "refuted"), **values))
+        lineage.add_attempt(first.id, dataclasses.replace(tried(1, "duplicate"), gate="novelty", proposal="again"))
+        same, other = begin(lineage), begin(lineage, k0=b"other")
+        assert lineage.earlier(first, "text") is None, "a run does not know itself by this"
+        found = lineage.earlier(same, "text")
+        assert found is not None
+        assert (found[0].status, found[1]) == ("refuted", None)
+        assert lineage.earlier(same, "again") is None
+        assert lineage.earlier(same, "unheard") is None
+        assert lineage.earlier(other, "text") is None
+
+
+def test_what_is_written_together_is_kept_together(tmp_path):
+    with Lineage.opened(tmp_path, create=True) as lineage:
+        run = begin(lineage)
+
+        def cut_off():
+            with lineage.together():
+                accept(lineage, run, 0)
+                raise RuntimeError
+
+        with pytest.raises(RuntimeError):
+            cut_off()
+        assert lineage.nodes() == ()
+        assert lineage.attempts(run.id) == ()

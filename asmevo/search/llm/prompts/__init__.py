@@ -1,0 +1,1 @@
+"""Prompt templates, as files: one folder a version, which never changes once released."""
