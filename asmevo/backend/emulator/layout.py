@@ -277,7 +277,8 @@ units of the work-group's ids; rows to clear; and the dispatch's work-groups, sh
 u64 seed each. `next` points to the number of work-groups taken and `stop` to a word that ends the run, both shared by all
 threads. `executed`, `group` and `wave` tell where it stands; at `budget` executed instructions the run ends. `apart` and
 `apart_from` are one more than the operations of two barriers at which waves met, the first time apart, else 0.
-`race` points to the thread's RACE record. `scratch` is the host address of its waves' scratch memory, `scratch_bytes` in all."""
+`race` points to the thread's RACE record, `scratch` is the host address of its waves' scratch memory, `scratch_bytes` in
+all."""
 NO_UNIT = 0xFFFF_FFFF
 EPOCH_LIMIT = IN_FLIGHT - 2
 
