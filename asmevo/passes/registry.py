@@ -16,6 +16,7 @@ ENTRY_POINT_GROUP = "asmevo.passes"
 _SHIPPED = (
     "waitcnt_relax:WaitcntRelax",
     "waitcnt_insert:WaitcntInsert",
+    "waitcnt_hoist:WaitcntHoist",
     "nop_trim:NopTrim",
     "dce:Dce",
     "list_schedule:ListSchedule",

@@ -150,7 +150,7 @@ class WaitNeeds:
     def compute(cls, kernel: Kernel, manager: AnalysisManager) -> WaitNeeds:
         """Relaxes one wait after another, each with the earlier ones already relaxed."""
         state = WaitState.compute(kernel, manager)
-        unseen = frozenset(block.label for block in kernel.blocks if leaves_unseen(block))
+        unseen = _unseen(kernel)
         frozen = frozenset(block.label for block in kernel.blocks if block.frozen)
         found: dict[tuple[str, int], WaitCounts] = {}
         for label in state.flow.order:
@@ -166,6 +166,21 @@ class WaitNeeds:
                     state.rows[label][index] = Row(Event(wait=weakest), row.use, row.sharing)
                     state.settle((label,))
         return cls(found)
+
+
+def weakest_wait(kernel: Kernel, state: WaitState, label: str, index: int) -> WaitCounts:
+    """The weakest counts for the one s_waitcnt at this point of `kernel`, all other waits as they stand.
+
+    `state` is the kernel's. All None when the wait may be removed. ValueError when the instruction is no wait.
+    """
+    wait = state.rows[label][index].event.wait
+    if wait is None:
+        raise ValueError(f"{label}[{index}] is no wait")
+    return _weakest(state, _unseen(kernel), label, index, wait)
+
+
+def _unseen(kernel: Kernel) -> frozenset[str]:
+    return frozenset(block.label for block in kernel.blocks if leaves_unseen(block))
 
 
 def _weakest(state: WaitState, unseen: frozenset[str], label: str, index: int, wait: WaitCounts) -> WaitCounts:
