@@ -17,6 +17,7 @@ _SHIPPED = (
     "waitcnt_relax:WaitcntRelax",
     "waitcnt_insert:WaitcntInsert",
     "waitcnt_hoist:WaitcntHoist",
+    "load_hoist:LoadHoist",
     "nop_trim:NopTrim",
     "dce:Dce",
     "list_schedule:ListSchedule",

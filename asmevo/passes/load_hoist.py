@@ -1,0 +1,140 @@
+"""load-hoist: loads that are waited for in a branch of their own run before it, under the same lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from asmevo.backend.timing.model import Estimate, estimate
+from asmevo.ir.analysis.flow import Flow
+from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.manager import AnalysisManager
+from asmevo.ir.analysis.postdominance import PostDominance
+from asmevo.ir.effects import EXEC_MASK, effects, may_skip_vectors
+from asmevo.ir.instruction import Instruction, WaitCounts
+from asmevo.ir.kernel import Block, Kernel
+from asmevo.passes.base import PassContext, PassResult, option
+from asmevo.passes.hoisting.placing import moved
+from asmevo.passes.hoisting.slices import slice_of
+from asmevo.passes.hoisting.stretch import Lanes, Stretch, is_plain_load
+from asmevo.passes.registry import register_pass
+from asmevo.passes.wait_states import AllowedShortfalls, end_of_body
+
+_MOST_WAITS = 16
+"""How many waits are tried, those that lose most cycles first: each costs several estimates of the kernel."""
+_MOST_PLACES = 12
+"""How many places of one block are tried, from its end up."""
+
+
+@register_pass
+@dataclass(frozen=True, slots=True)
+class LoadHoist:
+    """Run a load before the branch that leads to it and before what is waited for on the way, under its own lanes.
+
+    Rewrite:  A; guard; branch J; load a; wait; use a; J: --> guard; load f; unguard; A; guard; branch J; wait; a = f; use a; J:
+    Legality: the load runs for the same lanes, with the same addresses, exactly when it did; no store, atomic, barrier or fence
+        lies between; the new names are of registers that the stretch leaves alone, granted already; waits and wait states are
+        made anew.
+    Preserves: memory, control flow, every register that is read.
+    Targets: gfx90a, gfx942, gfx950.
+    Source: hoisting of guarded loads (LLVM GVNHoist.cpp moves unguarded ones); latencies from the cycle model's parameters.
+    """
+
+    name: ClassVar[str] = "load-hoist"
+    levels: int = option(12, help="how many dominating blocks up a load may move", ge=1, le=64)
+    min_share: float = option(
+        0.5, help="waits that lose a smaller share of the kernel's modelled cycles are left alone", unit="%", ge=0, le=100
+    )
+
+    def run(self, kernel: Kernel, ctx: PassContext) -> PassResult:
+        """Moves the loads of one wait after another, keeping what the cycle model likes best."""
+        if may_skip_vectors(kernel.instructions()):
+            return ctx.finish()
+        allowed = ctx.analysis(AllowedShortfalls)
+        current, found = kernel, self._modelled(kernel, ctx)
+        tried: set[int] = set()
+        while len(tried) < _MOST_WAITS:
+            place = _costliest(current, found, tried, self.min_share)
+            if place is None:
+                break
+            block, index = place
+            tried.add(block.instructions[index].uid)
+            ranked = [(self._modelled(one, ctx), one) for one in _hoisted(current, block, index, self.levels, allowed)]
+            if not ranked:
+                ctx.remark(f"{block.label}: the loads depend on what cannot be run earlier", missed=True)
+                continue
+            better, candidate = min(ranked, key=lambda item: item[0].total_cycles)
+            gained = found.total_cycles - better.total_cycles
+            if gained > 0:
+                ctx.stat("waits")
+                ctx.remark(f"{block.label}: loads moved up, {gained:,.0f} modelled cycles less")
+                current, found = candidate, better
+            else:
+                ctx.remark(f"{block.label}: loads further up are not faster by the model", missed=True)
+        for before, after in zip(kernel.blocks, current.blocks, strict=True):
+            if before.instructions != after.instructions:
+                ctx.rewriter.replace_block_instructions(after.label, after.instructions)
+        return ctx.finish()
+
+    def _modelled(self, kernel: Kernel, ctx: PassContext) -> Estimate:
+        return estimate(kernel, dict(ctx.executions) or None, waves_per_simd=ctx.waves_per_simd)
+
+
+def _costliest(kernel: Kernel, found: Estimate, tried: set[int], min_share: float) -> tuple[Block, int] | None:
+    """The wait at which most cycles are lost of those behind a load of their own block, as block and index."""
+    best: tuple[Block, int] | None = None
+    most = min_share * found.total_cycles / 100
+    for block in kernel.blocks:
+        if block.frozen or not any(map(is_plain_load, block.instructions)):
+            continue
+        for index, member in enumerate(block.instructions):
+            lost = found.stalls.get(member.uid, {}).get("vmcnt", 0.0)
+            if lost > most and member.uid not in tried and _waits_for_vectors(member) and _loads_before(block, index):
+                best, most = (block, index), lost
+    return best
+
+
+def _waits_for_vectors(instruction: Instruction) -> bool:
+    operand = instruction.operands[0] if instruction.operands else None
+    return instruction.mnemonic == "s_waitcnt" and isinstance(operand, WaitCounts) and operand.vmcnt is not None
+
+
+def _loads_before(block: Block, index: int) -> list[int]:
+    """The uids of the plain loads between the wait before this one (or the block's start) and this one."""
+    found: list[int] = []
+    for member in reversed(block.instructions[:index]):
+        if _waits_for_vectors(member):
+            break
+        if is_plain_load(member):
+            found.append(member.uid)
+    return found
+
+
+def _hoisted(kernel: Kernel, block: Block, index: int, levels: int, allowed: AllowedShortfalls) -> Iterator[Kernel]:
+    """The kernel with the loads of the wait at `index` in each of the blocks above where they can run."""
+    analyses = AnalysisManager(kernel)
+    loads = set(_loads_before(block, index))
+    first = min(n for n, member in enumerate(block.instructions) if member.uid in loads)
+    if any(effects(member).writes & EXEC_MASK for member in block.instructions[first:index]):
+        return
+    flow, dominator, after = analyses.get(Flow), analyses.get(Loops).dominator, analyses.get(PostDominance)
+    guarding = dominator.get(block.label)
+    start = guarding
+    for _ in range(levels):
+        if start is None or guarding is None or not after.postdominates(guarding, start):
+            return
+        stretch = Stretch.between(analyses, start, block.label)
+        if stretch is None:
+            return
+        lanes = Lanes.of(analyses, stretch)
+        end = end_of_body(flow.blocks[start])
+        for position in range(end, max(end - _MOST_PLACES, -1), -1):
+            found = slice_of(analyses, stretch, lanes, loads, position)
+            if found is None:
+                continue
+            candidate = moved(analyses, kernel, stretch, found, position, block.instructions[index].uid, allowed)
+            if candidate is not None:
+                yield candidate
+                break
+        start = dominator.get(start)
