@@ -17,7 +17,7 @@ import numpy as np
 from asmevo.backend.timing import words
 from asmevo.backend.timing.program import NO_DETAIL, Builder, Detail, Machine, Trace, cause_name
 from asmevo.backend.timing.stalls import by_cause
-from asmevo.backend.timing.trace import block_executions, representative_path
+from asmevo.backend.timing.trace import Edge, block_executions, edge_executions, representative_path
 from asmevo.diagnostics import fail
 from asmevo.ir.analysis.costs import Timed, decoder
 from asmevo.ir.analysis.flow import Flow
@@ -81,7 +81,8 @@ def estimate(
     flow = manager.get(Flow)
     counts = block_executions(kernel, manager.get(Loops), executions)
     decoded = {block.label: list(map(decoder(chip, busy), block.instructions)) for block in kernel.blocks}
-    return _Estimator(flow, counts, decoded, chip, waves_per_simd).run()
+    edges = None if executions is None else edge_executions(flow, counts)
+    return _Estimator(flow, counts, edges, decoded, chip, waves_per_simd).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +95,18 @@ class _Played:
 
 
 class _Estimator:
-    def __init__(self, flow: Flow, counts: dict[str, int], decoded: dict[str, list[Timed]], chip: Chip, waves: int) -> None:
+    def __init__(
+        self,
+        flow: Flow,
+        counts: dict[str, int],
+        edges: dict[Edge, float] | None,
+        decoded: dict[str, list[Timed]],
+        chip: Chip,
+        waves: int,
+    ) -> None:
         self._flow = flow
         self._counts = counts
+        self._edges = edges
         self._decoded = decoded
         self._chip = chip
         self._waves = waves
@@ -104,7 +114,7 @@ class _Estimator:
     def run(self) -> Estimate:
         size = sum(len(block) for block in self._decoded.values())
         limit = max(_PATH_BUDGET // self._waves, min(size, _PATH_BUDGET))
-        path = representative_path(self._flow, self._counts, limit)
+        path = representative_path(self._flow, self._counts, limit, edges=self._edges)
         played = [self._play(path)] if path else []
         # Blocks that run but lie off the path are played alone, with nothing in flight.
         seen = set(path)

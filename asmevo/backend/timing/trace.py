@@ -18,6 +18,9 @@ ITERATIONS = 4
 
 _ASSUMED_ITERATIONS = 16
 
+Edge = tuple[str, str]
+"""The labels of a block and of the one that follows it."""
+
 
 def assumed_executions(kernel: Kernel, loops: Loops, rounds: int = _ASSUMED_ITERATIONS) -> dict[str, int]:
     """How often each block runs when each loop runs `rounds` times and branches go either way."""
@@ -34,15 +37,42 @@ def block_executions(kernel: Kernel, loops: Loops, executions: dict[int, int] | 
     }
 
 
-def representative_path(flow: Flow, weights: Mapping[str, float], limit: int, rounds: int | None = ITERATIONS) -> list[str]:
+def edge_executions(flow: Flow, counts: Mapping[str, float]) -> dict[Edge, float]:
+    """How often each edge was taken, where as many must enter a block as it ran, and as many leave it.
+
+    What that leaves open gets the lesser count of its two blocks. `counts` are of real runs: assumed ones need not add up.
+    """
+    ends = [[(source, target) for target in flow.successors[source]] for source in flow.order]
+    ends += [[(source, target) for source in flow.predecessors[target]] for target in flow.order if target not in flow.roots]
+    blocks = [*flow.order, *(label for label in flow.order if label not in flow.roots)]
+    known: dict[Edge, float] = {}
+    changed = True
+    while changed:
+        changed = False
+        for label, edges in zip(blocks, ends, strict=True):
+            missing = [edge for edge in edges if edge not in known]
+            if len(missing) == 1:
+                known[missing[0]] = max(counts[label] - sum(known.get(edge, 0.0) for edge in edges), 0.0)
+                changed = True
+    return {edge: known.get(edge, min(counts[edge[0]], counts[edge[1]])) for edges in ends[: len(flow.order)] for edge in edges}
+
+
+def representative_path(
+    flow: Flow,
+    weights: Mapping[str, float],
+    limit: int,
+    rounds: int | None = ITERATIONS,
+    edges: Mapping[Edge, float] | None = None,
+) -> list[str]:
     """Block labels in the order of running, from the first root that runs, at most about `limit` instructions long.
 
     At a branch the successor that lags most behind its share is taken; shares above `rounds` to 1 are cut to that, None: never.
+    `edges` tells how often each way was taken; without it a way counts as often as the block that it leads to.
     """
     roots = [root for root in flow.roots if weights[root] > 0] or list(flow.roots[:1])
     if not roots:
         return []
-    taken: dict[tuple[str, str], int] = {}
+    taken: dict[Edge, int] = {}
     heat = _heat(flow, weights)
     path: list[str] = []
     length = 0
@@ -50,7 +80,8 @@ def representative_path(flow: Flow, weights: Mapping[str, float], limit: int, ro
     while label is not None and length < limit:
         path.append(label)
         length += len(flow.blocks[label].instructions)
-        label = _next(flow, weights, heat, taken, label, rounds)
+        ways = {s: weights[s] if edges is None else edges[label, s] for s in flow.successors[label]}
+        label = _next(ways, heat, taken, label, rounds)
     return path
 
 
@@ -64,19 +95,14 @@ def _heat(flow: Flow, weights: Mapping[str, float]) -> dict[str, float]:
 
 
 def _next(
-    flow: Flow,
-    weights: Mapping[str, float],
-    heat: Mapping[str, float],
-    taken: dict[tuple[str, str], int],
-    label: str,
-    rounds: int | None,
+    ways: Mapping[str, float], heat: Mapping[str, float], taken: dict[Edge, int], label: str, rounds: int | None
 ) -> str | None:
-    live = [successor for successor in flow.successors[label] if weights[successor] > 0]
+    live = [successor for successor, weight in ways.items() if weight > 0]
     if not live:
         return None
-    least = min(weights[successor] for successor in live)
+    least = min(ways[successor] for successor in live)
     most = math.inf if rounds is None else rounds * least
-    shares = {successor: min(weights[successor], most) / least for successor in live}
+    shares = {successor: min(ways[successor], most) / least for successor in live}
     # Ties: where rounds count, a loop of n is left after n; where only the steady state does, likelier ones are followed. Then
     # the way with more work ahead is taken.
     sign = 1 if rounds is None else -1
