@@ -44,7 +44,11 @@ class LoadHoist:
     name: ClassVar[str] = "load-hoist"
     levels: int = option(12, help="how many dominating blocks up a load may move", ge=1, le=64)
     min_share: float = option(
-        0.5, help="waits that lose a smaller share of the kernel's modelled cycles are left alone", unit="%", ge=0, le=100
+        0.5,
+        help="waits that lose, or gain, a smaller share of the kernel's modelled cycles are left alone",
+        unit="%",
+        ge=0,
+        le=100,
     )
 
     def run(self, kernel: Kernel, ctx: PassContext) -> PassResult:
@@ -66,7 +70,7 @@ class LoadHoist:
                 continue
             better, candidate = min(ranked, key=lambda item: item[0].total_cycles)
             gained = found.total_cycles - better.total_cycles
-            if gained > 0:
+            if gained * 100 > self.min_share * found.total_cycles:
                 ctx.stat("waits")
                 ctx.remark(f"{block.label}: loads moved up, {gained:,.0f} modelled cycles less")
                 current, found = candidate, better

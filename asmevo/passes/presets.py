@@ -11,8 +11,8 @@ from types import MappingProxyType
 PRESETS: Mapping[str, str] = MappingProxyType(
     {
         "O1": "waitcnt-relax,nop-trim",
-        "O2": "waitcnt-relax,nop-trim,list-schedule,waitcnt-hoist,waitcnt-relax,nop-trim",
-        "O3": "waitcnt-relax,nop-trim,list-schedule,list-schedule,waitcnt-hoist,waitcnt-relax,nop-trim",
+        "O2": "load-hoist,waitcnt-relax,nop-trim,list-schedule,waitcnt-hoist,waitcnt-relax,nop-trim",
+        "O3": "load-hoist,waitcnt-relax,nop-trim,list-schedule,list-schedule,waitcnt-hoist,waitcnt-relax,nop-trim",
     }
 )
 """Name to pipeline text. O1 takes away and moves nothing; O2 schedules what is left; O3 schedules the result once more."""

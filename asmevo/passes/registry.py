@@ -16,12 +16,12 @@ ENTRY_POINT_GROUP = "asmevo.passes"
 _SHIPPED = (
     "waitcnt_relax:WaitcntRelax",
     "waitcnt_insert:WaitcntInsert",
-    "waitcnt_hoist:WaitcntHoist",
-    "load_hoist:LoadHoist",
     "nop_trim:NopTrim",
     "dce:Dce",
     "list_schedule:ListSchedule",
     "resource_trim:ResourceTrim",
+    "waitcnt_hoist:WaitcntHoist",
+    "load_hoist:LoadHoist",
 )
 
 P = TypeVar("P", bound=type[Any])

@@ -49,7 +49,16 @@ def install(tmp_path, monkeypatch):
     available_passes.cache_clear()
 
 
-SHIPPED = ["waitcnt-relax", "waitcnt-insert", "nop-trim", "dce", "list-schedule", "resource-trim"]
+SHIPPED = [
+    "waitcnt-relax",
+    "waitcnt-insert",
+    "nop-trim",
+    "dce",
+    "list-schedule",
+    "resource-trim",
+    "waitcnt-hoist",
+    "load-hoist",
+]
 
 
 def test_a_plugin_pass_is_a_pass_like_any_other(install):
