@@ -76,7 +76,8 @@ class PassResult:
 class PassContext:
     """A pass's window on the world for one run: analyses of the kernel, the rewriter, statistics and remarks.
 
-    `executions` maps an instruction's uid to how often a launch executed it; empty without a profile.
+    `executions` maps an instruction's uid to how often a launch executed it; empty without a profile. A pass that makes blocks
+    run more or less often replaces it: the passes behind it get the new one.
     """
 
     pass_name: str

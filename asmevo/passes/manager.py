@@ -33,10 +33,14 @@ class PassRun:
 
 @dataclass(frozen=True, slots=True)
 class PipelineResult:
-    """The kernel after the pipeline, and one record a pass."""
+    """The kernel after the pipeline, and one record a pass.
+
+    `executions` is the profile as the passes left it: that of the manager, unless blocks run more or less often now.
+    """
 
     kernel: Kernel
     runs: tuple[PassRun, ...]
+    executions: Mapping[int, int] = field(default_factory=dict[int, int])
 
     @property
     def changed(self) -> bool:
@@ -62,15 +66,16 @@ class PassManager:
     def run(self, kernel: Kernel) -> PipelineResult:
         """The pipeline's result. Raises E0401 when a pass leaves invalid IR: that is the pass's bug."""
         runs: list[PassRun] = []
+        executions = self.executions
         for item in self.passes[: self.stop_after]:
             started = time.perf_counter()
-            context = PassContext(item.name, kernel, self.executions, self.waves_per_simd)
+            context = PassContext(item.name, kernel, executions, self.waves_per_simd)
             result = item.run(kernel, context)
             if result.changed:
                 _require_valid(item.name, result.kernel)
             kept = result.changed and (self.gate is None or self.gate(kernel, result.kernel))
             if kept:
-                kernel = result.kernel
+                kernel, executions = result.kernel, context.executions
             run = PassRun(
                 pass_name=item.name,
                 changed=result.changed,
@@ -83,7 +88,7 @@ class PassManager:
             runs.append(run)
             if self.after_each:
                 self.after_each(run)
-        return PipelineResult(kernel, tuple(runs))
+        return PipelineResult(kernel, tuple(runs), executions)
 
 
 def _require_valid(name: str, kernel: Kernel) -> None:

@@ -22,6 +22,7 @@ _SHIPPED = (
     "resource_trim:ResourceTrim",
     "waitcnt_hoist:WaitcntHoist",
     "load_hoist:LoadHoist",
+    "unroll_prefetch:UnrollPrefetch",
 )
 
 P = TypeVar("P", bound=type[Any])

@@ -25,6 +25,7 @@ from asmevo.verify.static_hazards import new_hazard_findings
 from asmevo.verify.static_registers import BEYOND_ALLOCATION, check_registers
 from asmevo.verify.static_resources import check_lds
 from asmevo.verify.static_waits import new_wait_findings
+from asmevo.verify.unrolled import with_unrolled_loops
 from asmevo.verify.verdict import Basis, Counterexample, Outcome, Verdict
 
 
@@ -68,15 +69,16 @@ class Judge:
                 Outcome.UNKNOWN, static.basis, reason="values were not compared: only waits and wait states were checked"
             )
         reference, barriers = without_removed_barriers(before, after)
+        reference, unrolled = with_unrolled_loops(reference, after, timeout_s=self.timeout_s)
         if is_only_lowered(before, after):
             # The static checks have shown that the code has enough: what is left to compare are the instructions.
             reference = replace(reference, descriptor=after.descriptor, metadata=after.metadata)
         proof = prove_kernel(reference, after, timeout_s=self.timeout_s, cache=self.cache, jobs=self.jobs)
-        basis = (*static.basis, *barriers, *proof.basis)
+        basis = (*static.basis, *barriers, *unrolled, *proof.basis)
         must_hold = self.level is Level.SMT or self.needs_proof
         if proof.outcome is Outcome.REFUTED or (must_hold and not proof.outcome.is_success):
             return Verdict(proof.outcome, basis, proof.counterexample, proof.reason)
-        proved = Outcome.PROVED if barriers or declares_less(before, after) else proof.outcome
+        proved = Outcome.PROVED if barriers or unrolled or declares_less(before, after) else proof.outcome
         if self.level is Level.SMT:
             return Verdict(proved, basis)
         test = compare(before, after, self.dispatches, seeds=self.seeds, rule=self.rule, runner=self.runner)

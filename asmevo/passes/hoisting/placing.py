@@ -5,23 +5,21 @@ Owns the choice of free registers and the making of the new blocks. What is need
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Set
+from dataclasses import dataclass
 
-from asmevo.backend.resources import granted_by
 from asmevo.ir.analysis.facts import EffectsTable
 from asmevo.ir.analysis.flow import Flow
 from asmevo.ir.analysis.liveness import Liveness
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.pressure import Pressure
 from asmevo.ir.analysis.waits import WaitState
 from asmevo.ir.effects import effects
-from asmevo.ir.instruction import Immediate, Instruction, Operand, Register
-from asmevo.ir.isa import lookup
+from asmevo.ir.instruction import Immediate, Instruction, Register
 from asmevo.ir.kernel import Kernel
-from asmevo.ir.registers import EXEC, FLAT_SCRATCH, SCC, VGPR0, RegisterRange
+from asmevo.ir.registers import EXEC, SCC, RegisterRange
 from asmevo.ir.rewriter import Rewriter
 from asmevo.passes.fillers import Fillers
+from asmevo.passes.hoisting.naming import Renaming, copy_to, free_run, given, groups, made, renamable
 from asmevo.passes.hoisting.slices import Guard, Slice
 from asmevo.passes.hoisting.stretch import Stretch
 from asmevo.passes.wait_states import AllowedShortfalls, with_nops
@@ -58,7 +56,7 @@ def moved(
         if member.uid == wait:
             members += names.copies(found)
     rewriter.replace_block_instructions(stretch.end, members)
-    waiting = _with_waits(rewriter.kernel, set(_lacking(analyses, kernel)))
+    waiting = with_waits(rewriter.kernel, lacking(analyses, kernel))
     if waiting is None:
         return None
     rewriter = Rewriter(waiting)
@@ -72,33 +70,32 @@ def moved(
     return rewriter.kernel
 
 
-def _lacking(analyses: AnalysisManager, kernel: Kernel) -> list[tuple[str, int]]:
-    """Label and uid of each instruction that lacks a wait already."""
-    return [(label, kernel.block(label).instructions[index].uid) for label, index, _ in analyses.get(WaitState).missing()]
+def lacking(analyses: AnalysisManager, kernel: Kernel) -> frozenset[tuple[str, int]]:
+    """Label and uid of each instruction of the kernel that lacks a wait already."""
+    missing = analyses.get(WaitState).missing()
+    return frozenset((label, kernel.block(label).instructions[index].uid) for label, index, _ in missing)
 
 
-def _with_waits(kernel: Kernel, known: Set[tuple[str, int]]) -> Kernel | None:
+def with_waits(kernel: Kernel, known: Set[tuple[str, int]]) -> Kernel | None:
     """The kernel with the waits that its instructions lack, but for those `known` to lack one; None when they do not settle."""
     for _ in range(_MOST_WAITS):
-        lacking = AnalysisManager(kernel).get(WaitState).missing()
-        missing = [item for item in lacking if (item[0], kernel.block(item[0]).instructions[item[1]].uid) not in known]
+        found = AnalysisManager(kernel).get(WaitState).missing()
+        missing = [item for item in found if (item[0], kernel.block(item[0]).instructions[item[1]].uid) not in known]
         if not missing:
             return kernel
         # One at a time: most others are then covered.
         label, index, counts = missing[0]
         rewriter = Rewriter(kernel)
-        rewriter.insert(label, index, (_made("s_waitcnt", counts),))
+        rewriter.insert(label, index, (made("s_waitcnt", counts),))
         kernel = rewriter.kernel
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """New units by old ones, for what is computed and for each load's data; `kept_exec` is the pair that keeps EXEC."""
+    """Names for what is computed and for each load's data; `kept_exec` is the pair that keeps EXEC."""
 
-    units: dict[int, int]
-    written: int
-    """The old units that get new names by being written."""
+    renaming: Renaming
     copied: tuple[tuple[int, int], ...]
     """Units that a renamed operand also reads, with their new names: copied first."""
     data: dict[int, int]
@@ -116,22 +113,22 @@ class _Names:
             written |= effects(member).writes
         if found.guard is Guard.MASK:
             written |= 1 << SCC
-        renamable = _renamable(running)
-        if written & ~renamable & (live | found.inputs):
+        named = renamable(running)
+        if written & ~named & (live | found.inputs):
             return None
         taken = live | outstanding
-        groups = _groups((*running, *found.loads), written & renamable)
+        runs = groups((*running, *found.loads), written & named)
         # Outstanding data may be overwritten by other data: they come in order.
         through = live | found.inputs | _touched(analyses, stretch)
         elsewhere = _named(analyses)
-        given = _given(kernel, analyses)
+        may_name = given(kernel, analyses)
         data: dict[int, int] = {}
         for load in found.loads:
             target = load.operands[0]
             assert isinstance(target, Register)
             like, count = target.range.unit, target.range.count
             # One that nothing else uses is never waited for where its branch was not taken.
-            first = _free(through | elsewhere, given, like, count) or _free(through, given, like, count)
+            first = free_run(through | elsewhere, may_name, like, count) or free_run(through, may_name, like, count)
             if first is None:
                 return None
             data[load.uid] = first
@@ -139,17 +136,17 @@ class _Names:
             taken |= RegisterRange(first, target.range.count).mask
         inputs = found.inputs
         # What is dead here keeps its name, unless a name next to it has to go with it.
-        staying = [group for group in groups if not group.mask & (live | outstanding | inputs | taken)]
+        staying = [group for group in runs if not group.mask & (live | outstanding | inputs | taken)]
         for group in staying:
             taken |= group.mask
         # An input's register is read behind the new ones' first writes.
         taken |= inputs
         chosen: dict[int, int] = {}
         copied: list[tuple[int, int]] = []
-        for group in groups:
+        for group in runs:
             if group in staying:
                 continue
-            first = _free(taken, given, group.unit, group.count)
+            first = free_run(taken, may_name, group.unit, group.count)
             if first is None:
                 return None
             taken |= RegisterRange(first, group.count).mask
@@ -157,79 +154,36 @@ class _Names:
                 chosen[unit] = first + offset
                 if inputs >> unit & 1:
                     copied.append((unit, first + offset))
-        kept_exec = _free(taken, given, 0, 2) if found.guard is not Guard.NONE else 0
-        return None if kept_exec is None else cls(chosen, written & renamable, tuple(copied), data, kept_exec)
+        kept_exec = free_run(taken, may_name, 0, 2) if found.guard is not Guard.NONE else 0
+        return None if kept_exec is None else cls(Renaming(chosen, written & named), tuple(copied), data, kept_exec)
 
     def group(self, found: Slice) -> list[Instruction]:
         """What is put at the new place."""
-        made = [_copy(target, source) for source, target in self.copied]
-        made += [self._renamed(member) for member in found.computed]
+        run = [copy_to(target, source) for source, target in self.copied]
+        run += [self.renaming.of(member) for member in found.computed]
         kept = Register(RegisterRange(self.kept_exec, 2))
         zero = Immediate(0, "0")
         if found.guard is Guard.MASK:
             assert found.mask is not None
-            made.append(_made("s_and_saveexec_b64", kept, self._operand(found.mask)))
+            run.append(made("s_and_saveexec_b64", kept, self.renaming.operand(found.mask)))
         elif found.guard is not Guard.NONE:
-            made.append(_made("s_mov_b64", kept, _EXEC))
+            run.append(made("s_mov_b64", kept, _EXEC))
             choices = (_EXEC, zero) if found.guard is Guard.SCC_SET else (zero, _EXEC)
-            made.append(_made("s_cselect_b64", _EXEC, *choices))
-        made += [self._renamed(member) for member in found.guarded]
-        for load in found.loads:
-            target = load.operands[0]
-            assert isinstance(target, Register)
-            data = Register(RegisterRange(self.data[load.uid], target.range.count))
-            made.append(_fresh(load, (data, *map(self._operand, load.operands[1:]))))
+            run.append(made("s_cselect_b64", _EXEC, *choices))
+        run += [self.renaming.of(member) for member in found.guarded]
+        run += [self.renaming.load(load, self.data[load.uid]) for load in found.loads]
         if found.guard is not Guard.NONE:
-            made.append(_made("s_mov_b64", _EXEC, kept))
-        return made
+            run.append(made("s_mov_b64", _EXEC, kept))
+        return run
 
     def copies(self, found: Slice) -> list[Instruction]:
         """What stands behind the wait at the old place: the data under their old names."""
-        made: list[Instruction] = []
+        run: list[Instruction] = []
         for load in found.loads:
             target = load.operands[0]
             assert isinstance(target, Register)
-            made += [_copy(target.range.unit + n, self.data[load.uid] + n) for n in range(target.range.count)]
-        return made
-
-    def _renamed(self, member: Instruction) -> Instruction:
-        return _fresh(member, tuple(map(self._operand, member.operands)))
-
-    def _operand(self, operand: Operand) -> Operand:
-        if isinstance(operand, Register) and operand.range.mask & self.written and operand.range.unit in self.units:
-            return replace(operand, range=RegisterRange(self.units[operand.range.unit], operand.range.count))
-        return operand
-
-
-def _renamable(members: Iterable[Instruction]) -> int:
-    """The numbered registers that operands name: all else is told by the opcode."""
-    named = 0
-    for member in members:
-        for operand in member.operands:
-            if isinstance(operand, Register) and (operand.range.unit < FLAT_SCRATCH or operand.range.unit >= VGPR0):
-                named |= operand.range.mask
-    return named
-
-
-def _groups(members: Sequence[Instruction], written: int) -> list[RegisterRange]:
-    """The written units in runs that operands name together: those keep standing side by side."""
-    linked = [
-        (operand.range.unit, operand.range.unit + operand.range.count)
-        for member in members
-        for operand in (member.operands[1:] if _is_load(member) else member.operands)
-        if isinstance(operand, Register) and operand.range.mask & written
-    ]
-    merged: list[tuple[int, int]] = []
-    for start, stop in sorted(linked):
-        if merged and start < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
-        else:
-            merged.append((start, stop))
-    return [RegisterRange(start, stop - start) for start, stop in merged]
-
-
-def _is_load(member: Instruction) -> bool:
-    return member.definition is not None and member.definition.access is not None
+            run += [copy_to(target.range.unit + n, self.data[load.uid] + n) for n in range(target.range.count)]
+        return run
 
 
 def _touched(analyses: AnalysisManager, stretch: Stretch) -> int:
@@ -253,34 +207,3 @@ def _named(analyses: AnalysisManager) -> int:
         for effect in block:
             found |= effect.reads | effect.writes
     return found
-
-
-def _given(kernel: Kernel, analyses: AnalysisManager) -> int:
-    """The registers that may be named: those that the descriptor grants; without one, those that the text names."""
-    pressure = analyses.get(Pressure)
-    vectors = granted_by(kernel.descriptor).vgprs if kernel.descriptor is not None else pressure.named_vgprs
-    return ((1 << vectors) - 1) << VGPR0 | ((1 << pressure.named_sgprs) - 1)
-
-
-def _free(taken: int, given: int, like: int, count: int) -> int | None:
-    """The first of `count` free units in a row, of the file of unit `like`; pairs and more begin at an even number."""
-    base, limit = (VGPR0, VGPR0 + 256) if like >= VGPR0 else (0, FLAT_SCRATCH)
-    step = 1 if count == 1 else 2 if count < 4 or base else 4
-    for first in range(base, limit - count + 1, step):
-        mask = RegisterRange(first, count).mask
-        if mask & given == mask and not mask & taken:
-            return first
-    return None
-
-
-def _copy(target: int, source: int) -> Instruction:
-    name = "v_mov_b32_e32" if target >= VGPR0 else "s_mov_b32"
-    return _made(name, Register(RegisterRange(target)), Register(RegisterRange(source)))
-
-
-def _made(mnemonic: str, *operands: Operand) -> Instruction:
-    return Instruction(mnemonic, operands, definition=lookup(mnemonic))
-
-
-def _fresh(member: Instruction, operands: tuple[Operand, ...]) -> Instruction:
-    return replace(member, operands=operands, encoding=None, offset=None, uid=-1)

@@ -28,6 +28,8 @@ ReadUnits = Callable[[str, Term | None], list[Term]]
 
 _KEPT_OLD = frozenset({Extend.D16_LO, Extend.D16_HI, Extend.D16_LO_SIGN, Extend.D16_HI_SIGN})
 _PLAIN = frozenset({Space.LDS, Space.GLOBAL})
+_BY_LANES = frozenset({Access.LOAD, Access.STORE, Access.ATOMIC, Access.ATOMIC_RETURN, Access.LDS_DMA})
+"""Accesses that are made by each active lane, so that none is made where no lane is active."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ def access_memory(
     # EXEC is a store's own argument, MODE acts on atomics on floats.
     implied = tuple(machine.unit(unit) for unit in units(definition.implicit_reads & ~(3 << EXEC)))
     mask = machine.normaliser.ballot(context) if context is not None else machine.normaliser.const(64, -1)
+    if mask.op == "const" and not mask.value and definition.access in _BY_LANES:
+        return None  # no lane makes it
     access = _Access(machine, i, definition, operation, addresses, (*extra, *resource), data, implied, mask, context)
     if memory.is_dma(i, definition):
         # Sees memory, writes LDS: one change of LDS that depends on both.

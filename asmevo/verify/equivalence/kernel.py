@@ -336,15 +336,34 @@ class KernelProver:
         if verdict.outcome.is_success or verdict.outcome is Outcome.UNSUPPORTED:
             return verdict
         facts = self._known(region.blocks[0], 0, instructions)
-        return verdict if facts.is_empty else self._region_with(region, live_in, facts)
+        if not facts.is_empty:
+            verdict = self._region_with(region, live_in, facts)
+        if not verdict.outcome.is_success and (apart := self._needed_by_the_new_alone(region)):
+            entry = region.blocks[0]
+            return self._region_with(region, live_in | {entry: old.live_in[entry]}, NO_FACTS, apart)
+        return verdict
 
-    def _region_with(self, region: Region, live_in: dict[str, int], facts: Facts) -> Verdict:
+    def _needed_by_the_new_alone(self, region: Region) -> int:
+        """Return the units that only the edited kernel seems to need at the head of a loop that is the region.
+
+        Liveness may hold a register for needed that is always written first, for the lanes that read it. If the loop does the
+        same whatever those hold at its head, they need not agree there. Where the loop is left, both must need the same.
+        """
+        old, new = (manager.get(Liveness).live_in for manager in self._managers)
+        inside, entry = set(region.blocks), region.blocks[0]
+        targets = {target for label in inside for target in self._kernels[0].block(label).successors}
+        is_loop = entry in targets
+        if not is_loop or any(new[target] & ~old[target] for target in targets - inside):
+            return 0
+        return new[entry] & ~old[entry]
+
+    def _region_with(self, region: Region, live_in: dict[str, int], facts: Facts, apart: int = 0) -> Verdict:
         deadline = time.monotonic() + self._timeout_s
         basis: list[Basis] = []
         programs = semantics(self._kernels[0].target)
         for vectors in (True, False) if self._vskip else (True,):
             try:
-                differing = region_differences(self._kernels, region, live_in, programs, facts, vectors=vectors)
+                differing = region_differences(self._kernels, region, live_in, programs, facts, vectors=vectors, apart=apart)
             except UnmodelledError as error:
                 return Verdict(Outcome.UNSUPPORTED, reason=f"{region}: {error}")
             verdict = decide(differing, f"region {region}", deadline, (*ASSUMPTIONS, *facts.assumptions))

@@ -15,7 +15,7 @@ from asmevo.ir.analysis.loops import Loops
 from asmevo.ir.cfg import predecessors
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Block, Kernel
-from asmevo.ir.registers import EXEC, SCC, VCC, unit_name, units
+from asmevo.ir.registers import EXEC, SCC, UNIT_COUNT, VCC, VGPR0, unit_name, units
 from asmevo.verify.equivalence.compare import Difference
 from asmevo.verify.equivalence.execute import Executor, Programs, UnmodelledError, is_vector, refusal
 from asmevo.verify.equivalence.facts import NO_FACTS, Facts
@@ -139,16 +139,18 @@ def region_differences(
     facts: Facts = NO_FACTS,
     *,
     vectors: bool = True,
+    apart: int = 0,
 ) -> list[Difference]:
     """Return what differs where the region is left; `live_in` are the units needed at each block, by either kernel.
 
-    `vectors` False leaves vector operations out, as VSKIP does. UnmodelledError for what cannot be executed.
+    `vectors` False leaves vector operations out, as VSKIP does. The units `apart` hold at entry what has nothing to do with what
+    they hold on the other side. UnmodelledError for what cannot be executed.
     """
     normaliser = Normaliser()
-    sides = [
-        _exits(kernel, region, Machine(normaliser, facts, extents), programs, vectors)
-        for kernel, extents in zip(kernels, facts.extents, strict=True)
-    ]
+    starts = [Machine(normaliser, facts, extents) for extents in facts.extents]
+    for unit in units(apart):
+        starts[1].units[unit] = normaliser.table.node("var", 1 if unit == SCC else 32, (), UNIT_COUNT + unit, unit >= VGPR0)
+    sides = [_exits(kernel, region, start, programs, vectors) for kernel, start in zip(kernels, starts, strict=True)]
     found: list[Difference] = []
     for edge in sides[0]:
         one, other = sides[0][edge], sides[1][edge]

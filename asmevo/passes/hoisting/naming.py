@@ -1,0 +1,114 @@
+"""Registers for code that runs earlier: which may be named, which are free, and instructions with new names.
+
+Owns names alone. Whether a register's old value is still needed is asked of the caller, who passes what is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from asmevo.backend.resources import granted_by
+from asmevo.ir.analysis.manager import AnalysisManager
+from asmevo.ir.analysis.pressure import Pressure
+from asmevo.ir.instruction import Instruction, Operand, Register
+from asmevo.ir.isa import lookup
+from asmevo.ir.kernel import Kernel
+from asmevo.ir.registers import FLAT_SCRATCH, VGPR0, RegisterRange
+
+
+@dataclass(frozen=True, slots=True)
+class Renaming:
+    """New units by old ones. An operand gets new names when it reaches one of the `written` units."""
+
+    units: Mapping[int, int]
+    written: int
+
+    def operand(self, operand: Operand) -> Operand:
+        """The operand under its new name; itself when it has none."""
+        if isinstance(operand, Register) and operand.range.mask & self.written and operand.range.unit in self.units:
+            return replace(operand, range=RegisterRange(self.units[operand.range.unit], operand.range.count))
+        return operand
+
+    def of(self, member: Instruction) -> Instruction:
+        """A copy of an instruction, to be numbered anew."""
+        return _copied(member, tuple(map(self.operand, member.operands)))
+
+    def load(self, member: Instruction, first: int) -> Instruction:
+        """A copy of a load whose data go to the registers from unit `first` on."""
+        target = member.operands[0]
+        assert isinstance(target, Register)
+        data = Register(RegisterRange(first, target.range.count))
+        return _copied(member, (data, *map(self.operand, member.operands[1:])))
+
+
+def renamable(members: Iterable[Instruction]) -> int:
+    """The numbered registers that operands name: all else is told by the opcode."""
+    named = 0
+    for member in members:
+        for operand in member.operands:
+            if isinstance(operand, Register) and (operand.range.unit < FLAT_SCRATCH or operand.range.unit >= VGPR0):
+                named |= operand.range.mask
+    return named
+
+
+def groups(members: Sequence[Instruction], written: int) -> list[RegisterRange]:
+    """The written units in runs that operands name together, a load's data left out: those keep standing side by side."""
+    linked = [
+        (operand.range.unit, operand.range.unit + operand.range.count)
+        for member in members
+        for operand in (member.operands[1:] if _is_load(member) else member.operands)
+        if isinstance(operand, Register) and operand.range.mask & written
+    ]
+    merged: list[tuple[int, int]] = []
+    for start, stop in sorted(linked):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
+        else:
+            merged.append((start, stop))
+    return [RegisterRange(start, stop - start) for start, stop in merged]
+
+
+def given(kernel: Kernel, analyses: AnalysisManager) -> int:
+    """The registers that may be named: those that the descriptor grants; without one, those that the text names."""
+    pressure = analyses.get(Pressure)
+    vectors, scalars = pressure.named_vgprs, pressure.named_sgprs
+    if kernel.descriptor is not None:
+        granted = granted_by(kernel.descriptor)
+        vectors, scalars = granted.vgprs, granted.sgprs
+    return ((1 << vectors) - 1) << VGPR0 | ((1 << min(scalars, FLAT_SCRATCH)) - 1)
+
+
+def free_run(taken: int, may_name: int, like: int, count: int) -> int | None:
+    """The first of `count` free units in a row, of the file of unit `like`; pairs and more begin at an even number."""
+    base, limit = (VGPR0, VGPR0 + 256) if like >= VGPR0 else (0, FLAT_SCRATCH)
+    step = 1 if count == 1 else 2 if count < 4 or base else 4
+    for first in range(base, limit - count + 1, step):
+        mask = RegisterRange(first, count).mask
+        if mask & may_name == mask and not mask & taken:
+            return first
+    return None
+
+
+def copy_to(target: int, source: int) -> Instruction:
+    """An instruction that copies one unit to another of its file."""
+    name = "v_mov_b32_e32" if target >= VGPR0 else "s_mov_b32"
+    return made(name, Register(RegisterRange(target)), Register(RegisterRange(source)))
+
+
+def copy_of(member: Instruction) -> Instruction:
+    """The same instruction, to be numbered anew."""
+    return _copied(member, member.operands)
+
+
+def made(mnemonic: str, *operands: Operand) -> Instruction:
+    """A new instruction."""
+    return Instruction(mnemonic, operands, definition=lookup(mnemonic))
+
+
+def _copied(member: Instruction, operands: tuple[Operand, ...]) -> Instruction:
+    return replace(member, operands=operands, encoding=None, offset=None, uid=-1)
+
+
+def _is_load(member: Instruction) -> bool:
+    return member.definition is not None and member.definition.access is not None
