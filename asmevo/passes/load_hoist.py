@@ -15,6 +15,7 @@ from asmevo.ir.effects import EXEC_MASK, effects, may_skip_vectors
 from asmevo.ir.instruction import Instruction, WaitCounts
 from asmevo.ir.kernel import Block, Kernel
 from asmevo.passes.base import PassContext, PassResult, option
+from asmevo.passes.hoisting.naming import declare_named
 from asmevo.passes.hoisting.placing import moved
 from asmevo.passes.hoisting.slices import slice_of
 from asmevo.passes.hoisting.stretch import Lanes, Stretch, is_plain_load
@@ -79,6 +80,7 @@ class LoadHoist:
         for before, after in zip(kernel.blocks, current.blocks, strict=True):
             if before.instructions != after.instructions:
                 ctx.rewriter.replace_block_instructions(after.label, after.instructions)
+        declare_named(ctx)
         return ctx.finish()
 
     def _modelled(self, kernel: Kernel, ctx: PassContext) -> Estimate:

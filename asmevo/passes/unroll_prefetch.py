@@ -16,6 +16,7 @@ from asmevo.ir.kernel import Block, Kernel
 from asmevo.ir.rewriter import Rewriter
 from asmevo.passes.base import PassContext, PassResult, option
 from asmevo.passes.fillers import Fillers
+from asmevo.passes.hoisting.naming import declare_named
 from asmevo.passes.hoisting.placing import lacking, with_waits
 from asmevo.passes.hoisting.rounds import Round, unrolled
 from asmevo.passes.registry import register_pass
@@ -91,6 +92,7 @@ class UnrollPrefetch:
         for before, after in zip(kernel.blocks, best.kernel.blocks, strict=True):
             if before.instructions != after.instructions:
                 ctx.rewriter.replace_block_instructions(after.label, after.instructions)
+        declare_named(ctx)
         result = ctx.finish()
         if result.changed:
             ctx.executions = best.executions

@@ -1,4 +1,4 @@
-"""Whether a kernel that declares less than before still has all that its code can reach.
+"""Whether a kernel that declares less than before still has all that its code can reach, or more at no wave's cost.
 
 Owns that comparison of two versions of a kernel. Registers as written are `static_registers`' affair; this is what those
 numbers do not show (indexing, calls), and LDS.
@@ -6,8 +6,10 @@ numbers do not show (indexing, calls), and LDS.
 
 from __future__ import annotations
 
-from asmevo.backend.resources import granted_by, with_resources
+from asmevo.backend.resources import granted_by, resources_of, with_resources
 from asmevo.ir.analysis.manager import AnalysisManager
+from asmevo.ir.analysis.occupancy_steps import waves_for_scalars
+from asmevo.ir.analysis.pressure import waves_for_vector_total
 from asmevo.ir.analysis.reach import Reach
 from asmevo.ir.finding import Finding
 from asmevo.ir.kernel import Kernel
@@ -55,6 +57,36 @@ def is_only_lowered(before: Kernel, after: Kernel) -> bool:
         vgprs=wanted.vgprs if registers else None,
         agprs=wanted.agprs if registers else None,
         lds_bytes=wanted.lds_bytes if lds else None,
+    )
+    assert expected.descriptor is not None
+    same_metadata = expected.metadata == after.metadata
+    return same_metadata and _without_entry(expected.descriptor.raw) == _without_entry(after.descriptor.raw)
+
+
+def is_only_raised(before: Kernel, after: Kernel) -> bool:
+    """Whether descriptor and metadata differ in nothing but larger figures of registers, with which as many waves still fit.
+
+    False too for a kernel that may ask what it was given, index registers or call what is not seen.
+    """
+    if before.descriptor is None or after.descriptor is None or before.descriptor == after.descriptor:
+        return False
+    now, wanted = granted_by(before.descriptor), granted_by(after.descriptor)
+    # VGPRs may take what stood between them and the granule's end, which counted as AGPRs that nothing names.
+    if wanted.vgprs < now.vgprs or wanted.sgprs < now.sgprs or wanted.vgprs + wanted.agprs < now.vgprs + now.agprs:
+        return False
+    if waves_for_vector_total(after.descriptor.vgpr_count) < waves_for_vector_total(before.descriptor.vgpr_count):
+        return False
+    if waves_for_scalars(after.descriptor.sgpr_count) < waves_for_scalars(before.descriptor.sgpr_count):
+        return False
+    if AnalysisManager(after).get(Reach).vgprs is None:
+        return False
+    noted = resources_of(after)
+    vectors = (wanted.vgprs, wanted.agprs) != (now.vgprs, now.agprs)
+    expected = with_resources(
+        before,
+        vgprs=noted.vgprs if vectors else None,
+        agprs=noted.agprs if vectors else None,
+        sgprs=noted.sgprs if wanted.sgprs != now.sgprs else None,
     )
     assert expected.descriptor is not None
     same_metadata = expected.metadata == after.metadata

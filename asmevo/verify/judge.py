@@ -15,7 +15,7 @@ from asmevo.ir.finding import Finding
 from asmevo.ir.isa.model import IssueClass
 from asmevo.ir.kernel import Kernel
 from asmevo.ir.vector_file import shared_vectors
-from asmevo.verify.declared import check_declared, declares_less, is_only_lowered
+from asmevo.verify.declared import check_declared, declares_less, is_only_lowered, is_only_raised
 from asmevo.verify.differential import Runner, compare
 from asmevo.verify.equivalence.kernel import prove_kernel
 from asmevo.verify.equivalence.proof_cache import ProofCache
@@ -70,7 +70,7 @@ class Judge:
             )
         reference, barriers = without_removed_barriers(before, after)
         reference, unrolled = with_unrolled_loops(reference, after, timeout_s=self.timeout_s)
-        if is_only_lowered(before, after):
+        if is_only_lowered(before, after) or is_only_raised(before, after):
             # The static checks have shown that the code has enough: what is left to compare are the instructions.
             reference = replace(reference, descriptor=after.descriptor, metadata=after.metadata)
         proof = prove_kernel(reference, after, timeout_s=self.timeout_s, cache=self.cache, jobs=self.jobs)

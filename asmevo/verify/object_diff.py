@@ -6,7 +6,7 @@ from asmevo.diagnostics import DiagnosticError, Span, fail, printable
 from asmevo.frontend.codeobject import CodeObject
 from asmevo.ir.instruction import Label
 from asmevo.ir.kernel import Kernel
-from asmevo.verify.declared import is_only_lowered
+from asmevo.verify.declared import is_only_lowered, is_only_raised
 
 _ENTRY_FIELD = slice(16, 24)
 _SYMBOL_SIZE = slice(16, 24)
@@ -31,13 +31,13 @@ def kernels_only_differ(old: CodeObject, before: Kernel, new: CodeObject, after:
             where,
             f"{_named(old)} and {_named(new)}; a replacement keeps the names",
         )
-    is_lowered = is_only_lowered(before, after)
-    if before.metadata != after.metadata and not is_lowered:
+    is_declared_anew = is_only_lowered(before, after) or is_only_raised(before, after)
+    if before.metadata != after.metadata and not is_declared_anew:
         fail("E0505", f"the metadata of '{before.name}' differs", where, "arguments and resources must stay as they were")
     old_descriptor, new_descriptor = before.descriptor, after.descriptor
     if old_descriptor is None or new_descriptor is None:
         fail("E0505", f"'{before.name}' has no descriptor", where)
-    if _without_entry(old_descriptor.raw) != _without_entry(new_descriptor.raw) and not is_lowered:
+    if _without_entry(old_descriptor.raw) != _without_entry(new_descriptor.raw) and not is_declared_anew:
         fail("E0505", f"the descriptor of '{before.name}' differs", where, "registers, LDS and scratch must stay as they were")
     _check_encodings(before, after, where)
     place = _first_difference_elsewhere(old, new, before.name)

@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from asmevo.backend.resources import granted_by
+from asmevo.backend.resources import MAX_ARCH_VGPRS, MAX_SGPRS, SGPR_EXTRAS, fitted, granted_by
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.pressure import Pressure
+from asmevo.ir.analysis.occupancy_steps import scalar_limit, vector_limit, waves_for_scalars
+from asmevo.ir.analysis.pressure import Pressure, waves_for_vector_total
+from asmevo.ir.analysis.reach import Reach
 from asmevo.ir.instruction import Instruction, Operand, Register
 from asmevo.ir.isa import lookup
 from asmevo.ir.kernel import Kernel
 from asmevo.ir.registers import FLAT_SCRATCH, VGPR0, RegisterRange
+from asmevo.passes.base import PassContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +73,30 @@ def groups(members: Sequence[Instruction], written: int) -> list[RegisterRange]:
 
 
 def given(kernel: Kernel, analyses: AnalysisManager) -> int:
-    """The registers that may be named: those that the descriptor grants; without one, those that the text names."""
+    """The registers that may be named: those with which as many waves fit as now; without a descriptor, those of the text."""
     pressure = analyses.get(Pressure)
     vectors, scalars = pressure.named_vgprs, pressure.named_sgprs
-    if kernel.descriptor is not None:
-        granted = granted_by(kernel.descriptor)
+    descriptor = kernel.descriptor
+    if descriptor is not None:
+        granted = granted_by(descriptor)
         vectors, scalars = granted.vgprs, granted.sgprs
-    return ((1 << vectors) - 1) << VGPR0 | ((1 << min(scalars, FLAT_SCRATCH)) - 1)
+        if analyses.get(Reach).vgprs is not None:
+            waves = waves_for_vector_total(descriptor.vgpr_count)
+            vectors = max(vectors, min(vector_limit(waves) - pressure.named_agprs, MAX_ARCH_VGPRS))
+            waves = waves_for_scalars(descriptor.sgpr_count)
+            scalars = max(scalars, min(scalar_limit(waves) - SGPR_EXTRAS, MAX_SGPRS))
+    return ((1 << vectors) - 1) << VGPR0 | ((1 << scalars) - 1)
+
+
+def declare_named(ctx: PassContext) -> None:
+    """Declares more registers where the instructions as they are now name more than was granted."""
+    kernel = ctx.rewriter.kernel
+    if kernel.descriptor is None or kernel is ctx.kernel:
+        return
+    enough = fitted(kernel)
+    if enough is not kernel and enough.descriptor is not None:
+        ctx.stat("vector registers more", enough.descriptor.vgpr_count - kernel.descriptor.vgpr_count)
+        ctx.rewriter.declare(enough.descriptor, enough.metadata)
 
 
 def free_run(taken: int, may_name: int, like: int, count: int) -> int | None:

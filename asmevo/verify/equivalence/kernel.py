@@ -169,6 +169,8 @@ def prove_kernel(
     if left:
         verdict = prover.region([window for window, _ in left])
         if verdict is None or not verdict.outcome.is_success:
+            verdict = prover.by_the_originals_needs(_with_liveness(windows, before, after), [window for window, _ in left])
+        if verdict is None or not verdict.outcome.is_success:
             return _not_proved(left, before, verdict)
         assumptions.update(dict.fromkeys(a for b in verdict.basis for a in b.assumptions))
         regions = [b.detail for b in verdict.basis]
@@ -309,6 +311,34 @@ class KernelProver:
         )
         return self._facts.with_extents(facts, old, new)
 
+    def by_the_originals_needs(self, windows: Sequence[EditedWindow], left: Sequence[EditedWindow]) -> Verdict | None:
+        """Return the verdict on the `left` ones of all windows when states need to agree only on what the original needs.
+
+        Liveness may hold a register of the edited kernel for needed that is always written first, for the lanes that read it.
+        Where the original does not need it, the two kernels may then differ in it, anywhere: each window must do the same
+        whatever it holds at its entry. The proof of a window that reads no such register stands; the others are made anew, of
+        the loops that hold them and of what lies outside of loops, as regions.
+        """
+        old, new = (manager.get(Liveness) for manager in self._managers)
+        loops = self._managers[0].get(Loops)
+        groups: dict[str, set[str]] = {}
+        for window in windows:
+            alone = _needed(new, window.label, window.start) & ~_needed(old, window.label, window.start)
+            if window in left or alone & _read(window.after):
+                loop = loops.innermost(window.label)
+                groups.setdefault("" if loop is None else loop.header, set()).add(window.label)
+        basis: list[Basis] = []
+        for labels in groups.values():
+            region = region_around(self._kernels[0], labels, loops)
+            if region is None:
+                return None
+            entry = region.blocks[0]
+            verdict = self._region_with(region, old.live_in, NO_FACTS, new.live_in[entry] & ~old.live_in[entry])
+            if not verdict.outcome.is_success:
+                return verdict
+            basis.extend(verdict.basis)
+        return Verdict(Outcome.PROVED, tuple(basis))
+
     def region(self, windows: Sequence[EditedWindow]) -> Verdict | None:
         """Return the verdict on the least region that holds all the windows, or on one that begins earlier.
 
@@ -336,26 +366,7 @@ class KernelProver:
         if verdict.outcome.is_success or verdict.outcome is Outcome.UNSUPPORTED:
             return verdict
         facts = self._known(region.blocks[0], 0, instructions)
-        if not facts.is_empty:
-            verdict = self._region_with(region, live_in, facts)
-        if not verdict.outcome.is_success and (apart := self._needed_by_the_new_alone(region)):
-            entry = region.blocks[0]
-            return self._region_with(region, live_in | {entry: old.live_in[entry]}, NO_FACTS, apart)
-        return verdict
-
-    def _needed_by_the_new_alone(self, region: Region) -> int:
-        """Return the units that only the edited kernel seems to need at the head of a loop that is the region.
-
-        Liveness may hold a register for needed that is always written first, for the lanes that read it. If the loop does the
-        same whatever those hold at its head, they need not agree there. Where the loop is left, both must need the same.
-        """
-        old, new = (manager.get(Liveness).live_in for manager in self._managers)
-        inside, entry = set(region.blocks), region.blocks[0]
-        targets = {target for label in inside for target in self._kernels[0].block(label).successors}
-        is_loop = entry in targets
-        if not is_loop or any(new[target] & ~old[target] for target in targets - inside):
-            return 0
-        return new[entry] & ~old[entry]
+        return verdict if facts.is_empty else self._region_with(region, live_in, facts)
 
     def _region_with(self, region: Region, live_in: dict[str, int], facts: Facts, apart: int = 0) -> Verdict:
         deadline = time.monotonic() + self._timeout_s
