@@ -114,10 +114,10 @@ def row(family: str, path: Path, pipelines: Sequence[str], verify: str) -> Kerne
         profile = profile_kernel(kernel, load_launches(launch, kernel))
         executions, waves = profile.executions, profile.waves_per_simd
 
-    def modelled(candidate: Kernel) -> Estimate:
-        return estimate(candidate, dict(executions) or None, waves_per_simd=waves)
+    def modelled(candidate: Kernel, counts: Mapping[int, int]) -> Estimate:
+        return estimate(candidate, dict(counts) or None, waves_per_simd=waves)
 
-    before = modelled(kernel)
+    before = modelled(kernel, executions)
     after: dict[str, Estimate] = {}
     seconds: dict[str, float] = {}
     verdicts: dict[str, str] = {}
@@ -125,7 +125,7 @@ def row(family: str, path: Path, pipelines: Sequence[str], verify: str) -> Kerne
         started = time.process_time()
         result = PassManager(parse_pipeline(text), executions=executions, waves_per_simd=waves).run(kernel)
         seconds[text] = time.process_time() - started
-        after[text] = modelled(result.kernel)
+        after[text] = modelled(result.kernel, result.executions)
         if verify != "none":
             verdict = Judge(Level(verify))(kernel, result.kernel) if result.changed else None
             verdicts[text] = "unchanged" if verdict is None else f"{verdict.outcome.value} {verdict.reason}".strip()

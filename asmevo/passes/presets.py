@@ -12,7 +12,7 @@ PRESETS: Mapping[str, str] = MappingProxyType(
     {
         "O1": "waitcnt-relax,nop-trim",
         "O2": "load-hoist,waitcnt-relax,nop-trim,list-schedule,waitcnt-hoist,waitcnt-relax,nop-trim",
-        "O3": "load-hoist,waitcnt-relax,nop-trim,list-schedule,list-schedule,waitcnt-hoist,waitcnt-relax,nop-trim",
+        "O3": "load-hoist,unroll-prefetch,waitcnt-relax,nop-trim,list-schedule,list-schedule,waitcnt-hoist,waitcnt-relax,nop-trim",
     }
 )
-"""Name to pipeline text. O1 takes away and moves nothing; O2 schedules what is left; O3 schedules the result once more."""
+"""Name to pipeline text. O1 takes away and moves nothing; O2 moves code; O3 also unrolls loops and schedules once more."""

@@ -19,7 +19,7 @@ from asmevo.ir.semantics.expr import Extend, MemoryOp
 from asmevo.verify.equivalence import memory
 from asmevo.verify.equivalence.compiled import CompiledMemory
 from asmevo.verify.equivalence.extents import trailing_zeros
-from asmevo.verify.equivalence.machine import LDS, MEMORY, AddressUse, Machine
+from asmevo.verify.equivalence.machine import LDS, MEMORY, AddressUse, Load, Machine
 from asmevo.verify.equivalence.operands import destination_of
 from asmevo.verify.equivalence.terms import Term
 
@@ -152,6 +152,8 @@ def _load(access: _Access, whole: bool) -> Callable[[], None] | None:
     if apart and access.definition.space is Space.LDS:
         apart = size == 4 or all(_is_aligned(address, size) for address in access.addresses)
     loaded: list[Term] = []
+    if not whole and access.spaces != (LDS,):
+        _note(access, words if apart else 0)
     extents = machine.extents_of(access.instruction)
     places = tuple(access.place(address) for address in access.addresses)
     versions = tuple(machine.memories[space] if whole else memory.seen(machine, space, places) for space in access.spaces)
@@ -169,6 +171,19 @@ def _load(access: _Access, whole: bool) -> Callable[[], None] | None:
             machine.write(unit + k, value, access.context if unit >= VGPR0 else None)
 
     return write
+
+
+def _note(access: _Access, words: int) -> None:
+    """Notes what is loaded, dword by dword where `words` says how many an address has."""
+    machine = access.machine
+    n = machine.normaliser
+    lanes = n.const(1, 1) if access.context is None else access.context
+    if machine.path is not None:
+        lanes = n.both(machine.path, lanes)
+    if not words:
+        machine.loads.append(Load(access.attr, access.inputs, lanes))
+    for address in access.addresses if words else ():
+        machine.loads += [Load(access.dword, (access.at(address, word),), lanes) for word in range(words)]
 
 
 def _loaded(access: _Access, inputs: tuple[Term, ...], unit: int, k: int) -> Term:

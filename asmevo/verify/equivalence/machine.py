@@ -6,7 +6,7 @@ Owns reading and writing registers, EXEC included. A VGPR is a lane function; a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,15 @@ class AddressUse:
 
     addresses: tuple[Term, ...]
     resource: tuple[Term, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One load, or a dword of one: `attr` and `inputs` say from where, `lanes` (1 bit) whether this lane makes it."""
+
+    attr: Hashable
+    inputs: tuple[Term, ...]
+    lanes: Term
 
 
 def initial(normaliser: Normaliser, unit: int, known: tuple[int, int] = (0, 0)) -> Term:
@@ -65,6 +74,10 @@ class Machine:
         self.units: dict[int, Term] = {}
         self.memories = {space: normaliser.table.node("memory", 0, (), space) for space in (LDS, MEMORY)}
         self.uses: list[AddressUse] = []
+        self.loads: list[Load] = []
+        """What was loaded from memory other than LDS, on all ways: copies of a machine add to the same list."""
+        self.path: Term | None = None
+        """The condition (1 bit) of the way that is executed; None: it is always."""
         self.places: dict[int, Place] = {}
         """Where stores go, by the ident of their version."""
         self.extents: Mapping[int, tuple[Extent, ...]] = extents or {}
@@ -79,6 +92,7 @@ class Machine:
         other = Machine(self.normaliser, self.facts, self.extents)
         other.units, other.memories, other.uses = dict(self.units), dict(self.memories), list(self.uses)
         other.places = dict(self.places)
+        other.loads, other.path = self.loads, self.path
         return other
 
     def unit(self, unit: int) -> Term:

@@ -21,6 +21,7 @@ from asmevo.verify.equivalence.execute import Executor, Programs, UnmodelledErro
 from asmevo.verify.equivalence.facts import NO_FACTS, Facts
 from asmevo.verify.equivalence.machine import Machine
 from asmevo.verify.equivalence.normal import Normaliser
+from asmevo.verify.equivalence.reached import new_loads
 from asmevo.verify.equivalence.terms import Term
 
 _MOST_BLOCKS = 32
@@ -143,15 +144,15 @@ def region_differences(
 ) -> list[Difference]:
     """Return what differs where the region is left; `live_in` are the units needed at each block, by either kernel.
 
-    `vectors` False leaves vector operations out, as VSKIP does. The units `apart` hold at entry what has nothing to do with what
-    they hold on the other side. UnmodelledError for what cannot be executed.
+    `vectors` False leaves vector operations out, as VSKIP does. The units `apart` hold at entry what has nothing to do with
+    what they hold on the other side. UnmodelledError for what cannot be executed.
     """
     normaliser = Normaliser()
     starts = [Machine(normaliser, facts, extents) for extents in facts.extents]
     for unit in units(apart):
         starts[1].units[unit] = normaliser.table.node("var", 1 if unit == SCC else 32, (), UNIT_COUNT + unit, unit >= VGPR0)
     sides = [_exits(kernel, region, start, programs, vectors) for kernel, start in zip(kernels, starts, strict=True)]
-    found: list[Difference] = []
+    found = new_loads(starts[0], starts[1])
     for edge in sides[0]:
         one, other = sides[0][edge], sides[1][edge]
         where = f"on leaving {edge[0]} for {edge[1]}"
@@ -187,6 +188,7 @@ def _exits(kernel: Kernel, region: Region, start: Machine, programs: Programs, v
     exits: dict[Edge, _Arrival] = {}
     for label in region.blocks:
         at = _merged(arriving[label], normaliser)
+        at.machine.path = at.condition
         block = blocks[label]
         body, last = _split(block)
         executor = Executor(at.machine, programs)
@@ -250,5 +252,16 @@ def _merged(ways: list[_Arrival], normaliser: Normaliser) -> _Arrival:
             other = way.machine.memories[space]
             if other is not version:
                 machine.memories[space] = normaliser.table.node("merge", 0, (way.condition, other, version))
-        condition = normaliser.make("or", 1, (condition, way.condition))
+        condition = _either(normaliser, condition, way.condition)
     return _Arrival(condition, machine)
+
+
+def _either(normaliser: Normaliser, one: Term, other: Term) -> Term:
+    """The disjunction; both ways of a branch that meet again leave what led to the branch."""
+    first, second = (set(term.args) if term.op == "and" else {term} for term in (one, other))
+    ways = first ^ second
+    if len(ways) == 2 and len(first) == len(second):
+        a, b = ways
+        if normaliser.make("not", 1, (a,)) is b:
+            return normaliser.make("and", 1, (normaliser.const(1, 1), *sorted(first & second, key=lambda term: term.ident)))
+    return normaliser.make("or", 1, (one, other))

@@ -26,6 +26,7 @@ from asmevo.verify.equivalence.machine import Machine
 from asmevo.verify.equivalence.normal import Normaliser
 from asmevo.verify.equivalence.plain import PlainTerms
 from asmevo.verify.equivalence.proof_cache import ProofCache
+from asmevo.verify.equivalence.reached import new_loads
 from asmevo.verify.equivalence.replay import Replay
 from asmevo.verify.equivalence.terms import MEMORY_OPS, cone
 from asmevo.verify.verdict import Basis, Outcome, Verdict
@@ -243,7 +244,7 @@ def _compare(before: tuple[Instruction, ...], after: tuple[Instruction, ...], ta
         return Replay((before, after), task.live_out, uses, task.programs, facts, task.target)
 
     size = f"{len(before)} and {len(after)} instructions"
-    found = differences(machines, task.live_out)
+    found = [*differences(machines, task.live_out), *new_loads(*machines)]
     assumptions = (*ASSUMPTIONS, *facts.assumptions)
     # A run does not keep apart what the analyses say is apart.
     runnable = not any(facts.extents) or not any(t.op in MEMORY_OPS for d in found for t in cone((d.before, d.after)))
@@ -262,6 +263,7 @@ def _executed(windows: tuple[tuple[Instruction, ...], tuple[Instruction, ...]], 
         start = sum(1 for _ in takewhile(bool, alike))
         _execute(windows[0][:start], one, task.programs)
     other = one.copy() if start else Machine(normaliser, facts, facts.extents[1])
+    other.loads = list(other.loads)
     for machine, window in zip((one, other), windows, strict=True):
         _execute(window[start:], machine, task.programs)
     return one, other
