@@ -13,7 +13,7 @@ from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.analysis.reach import Reach
 from asmevo.passes.manager import PassManager
 from asmevo.passes.pipeline import parse_pipeline
-from asmevo.verify.declared import check_declared, declares_less, is_only_lowered
+from asmevo.verify.declared import check_declared, declares_less, is_only_lowered, is_only_raised
 from asmevo.verify.judge import Judge, Level
 from asmevo.verify.object_diff import kernels_only_differ
 from asmevo.verify.verdict import Outcome
@@ -99,3 +99,38 @@ def test_a_lowered_object_with_another_change_is_refused(kernel, trimmed):
     new = load(bytes(data), "new.co")
     with pytest.raises(DiagnosticError, match="E0505"):
         kernels_only_differ(old, recover(old), new, recover(new))
+
+
+REDUCE = EXAMPLES / "kernels" / "reduce_sum.co"
+
+
+@pytest.fixture(scope="module")
+def small():
+    """A shipped kernel that is given 8 vector registers."""
+    return recover(load_file(REDUCE))
+
+
+def test_more_registers_are_accepted_where_as_many_waves_fit(small):
+    raised = with_resources(small, vgprs=24, agprs=0, sgprs=40)
+    assert is_only_raised(small, raised)
+    assert Judge(Level.SMT)(small, raised).outcome.is_success
+    old = load_file(REDUCE)
+    new = load(rebuild(old, raised), "new.co")
+    kernels_only_differ(old, recover(old), new, recover(new))
+
+
+def test_more_registers_that_cost_a_wave_are_refused(small):
+    raised = with_resources(small, vgprs=72, agprs=0)
+    assert not is_only_raised(small, raised)
+    assert not Judge(Level.SMT)(small, raised).outcome.is_success
+
+
+@pytest.mark.parametrize("more", [{"lds_bytes": 8192}, {"scratch_bytes": 16}])
+def test_more_of_anything_else_is_refused(small, more):
+    assert not is_only_raised(small, with_resources(small, vgprs=24, agprs=0, **more))
+
+
+def test_a_raised_descriptor_with_old_metadata_is_refused(small):
+    raised = with_resources(small, vgprs=24, agprs=0)
+    assert not is_only_raised(small, replace(raised, metadata=small.metadata))
+    assert not is_only_raised(small, small)

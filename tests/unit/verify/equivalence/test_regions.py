@@ -137,3 +137,66 @@ def test_regions(shape: str, labels: list[str], blocks: set[str] | None) -> None
     assert (None if region is None else set(region.blocks)) == blocks
     if region is not None:
         assert region.blocks[0] == min(region.blocks)
+
+
+class TestNeedsOfTheOriginalAlone:
+    """v7 is written for the lanes that read it, before they do, each round: liveness holds it for needed at the loop's head."""
+
+    BEFORE: ClassVar = {
+        "a": "s_mov_b64 s[10:11], exec",
+        "b": "s_and_b64 exec, exec, s[8:9]\nglobal_load_dword v1, v0, s[0:1]\nv_add_f32_e32 v6, v6, v1\n"
+        "s_mov_b64 exec, s[10:11]\nv_mov_b32_e32 v1, 0\ns_sub_u32 s6, s6, 1\ns_cbranch_scc1 .b",
+        "d": "global_store_dword v0, v6, s[0:1]\ns_endpgm",
+    }
+    AHEAD = (
+        "s_and_b64 exec, exec, s[8:9]\nglobal_load_dword v7, v0, s[0:1]\ns_mov_b64 exec, s[10:11]\n"
+        "s_and_b64 exec, exec, s[8:9]\nv_mov_b32_e32 v1, v7\nv_add_f32_e32 v6, v6, v1\n"
+        "s_mov_b64 exec, s[10:11]\nv_mov_b32_e32 v1, 0\ns_sub_u32 s6, s6, 1\ns_cbranch_scc1 .b"
+    )
+
+    def test_a_register_that_is_always_written_first_may_differ(self) -> None:
+        """EXEC is what s[10:11] keeps, so that the lanes are the same: the loop begins with it."""
+        before = {**self.BEFORE, "b": "s_mov_b64 exec, s[10:11]\n" + self.BEFORE["b"]}
+        assert judged("loop", before, {"b": "s_mov_b64 exec, s[10:11]\n" + self.AHEAD}) is Outcome.PROVED
+
+    def test_a_register_that_an_earlier_round_wrote_may_not(self) -> None:
+        late = self.AHEAD.replace("v_mov_b32_e32 v1, v7\n", "").replace("v_add_f32_e32 v6, v6, v1", "v_add_f32_e32 v6, v6, v7")
+        late = late.replace("global_load_dword v7, v0, s[0:1]\n", "").replace(
+            "v_mov_b32_e32 v1, 0", "global_load_dword v7, v0, s[0:1]\nv_mov_b32_e32 v1, 0"
+        )
+        assert not judged("loop", self.BEFORE, {"b": late}).is_success
+
+    def test_a_register_that_another_window_writes_may_not(self) -> None:
+        """The load before the loop is not the one of each round: its address may have changed."""
+        edit = {
+            "a": self.BEFORE["a"] + "\nglobal_load_dword v7, v2, s[0:1]",
+            "b": self.AHEAD.replace("global_load_dword v7, v0, s[0:1]\n", ""),
+        }
+        assert not judged("loop", self.BEFORE, edit).is_success
+
+
+class TestLoads:
+    """A load in lanes, or at an address, where the original loads nothing could fault."""
+
+    BEFORE: ClassVar = {
+        "a": f"v_mov_b32_e32 v2, 0\nv_lshlrev_b32_e32 v3, 2, v0\n{BRANCH}",
+        "b": "global_load_dword v2, v3, s[0:1]\ns_branch .d",
+        "c": "v_mov_b32_e32 v2, 0",
+        "d": STORE,
+    }
+
+    @pytest.mark.parametrize(
+        ("block", "old", "new"),
+        [
+            ("a", "s_cmp_eq", "global_load_dword v9, v3, s[0:1]\ns_cmp_eq"),
+            ("c", "v_mov_b32_e32 v2, 0", "global_load_dword v2, v3, s[0:1]\nv_mov_b32_e32 v2, 0"),
+            ("b", "global_load", "global_load_dword v9, v3, s[0:1] offset:4\nglobal_load"),
+        ],
+        ids=["before the branch", "on the other way", "from elsewhere"],
+    )
+    def test_a_load_that_the_original_does_not_make_is_not_proved(self, block: str, old: str, new: str) -> None:
+        assert not judged("diamond", self.BEFORE, {block: self.BEFORE[block].replace(old, new, 1)}).is_success
+
+    def test_one_that_it_makes_may_be_made_twice(self) -> None:
+        twice = "global_load_dword v9, v3, s[0:1]\n" + self.BEFORE["b"]
+        assert judged("diamond", self.BEFORE, {"b": twice}) is Outcome.PROVED
