@@ -24,6 +24,8 @@ from asmevo.passes.wait_states import AllowedShortfalls, end_of_body
 
 _MOST_WAITS = 16
 """How many waits are tried, those that lose most cycles first: each costs several estimates of the kernel."""
+_SIDEWAYS = 1.03
+"""How much slower than the best a version may be from which the search goes on."""
 _MOST_PLACES = 12
 """How many places of one block are tried, from its end up."""
 
@@ -57,26 +59,33 @@ class LoadHoist:
         if may_skip_vectors(kernel.instructions()):
             return ctx.finish()
         allowed = ctx.analysis(AllowedShortfalls)
-        current, found = kernel, self._modelled(kernel, ctx)
+        start = self._modelled(kernel, ctx)
+        best, least = kernel, start.total_cycles
+        current, found = best, start
         tried: set[int] = set()
+        waiting: list[str] = []
         while len(tried) < _MOST_WAITS:
             place = _costliest(current, found, tried, self.min_share)
             if place is None:
                 break
-            block, index = place
-            tried.add(block.instructions[index].uid)
-            ranked = [(self._modelled(one, ctx), one) for one in _hoisted(current, block, index, self.levels, allowed)]
+            tried.add(place.key)
+            ranked = [(self._modelled(one, ctx), one) for one in _hoisted(current, place, self.levels, allowed)]
             if not ranked:
-                ctx.remark(f"{block.label}: the loads depend on what cannot be run earlier", missed=True)
+                ctx.remark(f"{place.block.label}: the loads depend on what cannot be run earlier", missed=True)
                 continue
             better, candidate = min(ranked, key=lambda item: item[0].total_cycles)
-            gained = found.total_cycles - better.total_cycles
-            if gained * 100 > self.min_share * found.total_cycles:
-                ctx.stat("waits")
-                ctx.remark(f"{block.label}: loads moved up, {gained:,.0f} modelled cycles less")
-                current, found = candidate, better
-            else:
-                ctx.remark(f"{block.label}: loads further up are not faster by the model", missed=True)
+            if better.total_cycles > least * _SIDEWAYS:
+                ctx.remark(f"{place.block.label}: loads further up are not faster by the model", missed=True)
+                continue
+            # One load ahead of another may gain nothing before both are: what comes last decides.
+            current, found = candidate, better
+            waiting.append(place.block.label)
+            if least - better.total_cycles > self.min_share * start.total_cycles / 100:
+                ctx.stat("waits", len(waiting))
+                ctx.remark(f"{', '.join(waiting)}: loads moved up, {least - better.total_cycles:,.0f} modelled cycles less")
+                best, least = candidate, better.total_cycles
+                waiting = []
+        current = best
         for before, after in zip(kernel.blocks, current.blocks, strict=True):
             if before.instructions != after.instructions:
                 ctx.rewriter.replace_block_instructions(after.label, after.instructions)
@@ -87,18 +96,44 @@ class LoadHoist:
         return estimate(kernel, dict(ctx.executions) or None, waves_per_simd=ctx.waves_per_simd)
 
 
-def _costliest(kernel: Kernel, found: Estimate, tried: set[int], min_share: float) -> tuple[Block, int] | None:
-    """The wait at which most cycles are lost of those behind a load of their own block, as block and index."""
-    best: tuple[Block, int] | None = None
-    most = min_share * found.total_cycles / 100
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Loads of a block that are waited for at `index` of it, or, with no `wait` (uid), behind its end; `lost` cycles are."""
+
+    block: Block
+    index: int
+    wait: int | None
+    key: int
+    lost: float
+
+
+def _costliest(kernel: Kernel, found: Estimate, tried: set[int], min_share: float) -> _Place | None:
+    """The wait at which most cycles are lost, of those behind a load of their own block or of a branch that ends before it."""
+    best: _Place | None = None
+    flow = AnalysisManager(kernel).get(Flow)
     for block in kernel.blocks:
-        if block.frozen or not any(map(is_plain_load, block.instructions)):
+        if block.frozen:
             continue
         for index, member in enumerate(block.instructions):
             lost = found.stalls.get(member.uid, {}).get("vmcnt", 0.0)
-            if lost > most and member.uid not in tried and _waits_for_vectors(member) and _loads_before(block, index):
-                best, most = (block, index), lost
+            if lost * 100 <= min_share * found.total_cycles or member.uid in tried or not _waits_for_vectors(member):
+                continue
+            if best is not None and lost <= best.lost:
+                continue
+            if _loads_before(block, index):
+                best = _Place(block, index, member.uid, member.uid, lost)
+            elif (arm := _arm(flow, block, index)) is not None:
+                best = _Place(arm, end_of_body(arm), None, member.uid, lost)
     return best
+
+
+def _arm(flow: Flow, block: Block, index: int) -> Block | None:
+    """The block that ends before this one with loads that are first waited for at `index`; None when there are several."""
+    if any(map(_waits_for_vectors, block.instructions[:index])):
+        return None
+    arms = [flow.blocks[label] for label in flow.predecessors[block.label] if label != block.label]
+    arms = [arm for arm in arms if len(flow.predecessors[arm.label]) == 1 and _loads_before(arm, end_of_body(arm))]
+    return arms[0] if len(arms) == 1 and not arms[0].frozen else None
 
 
 def _waits_for_vectors(instruction: Instruction) -> bool:
@@ -117,9 +152,10 @@ def _loads_before(block: Block, index: int) -> list[int]:
     return found
 
 
-def _hoisted(kernel: Kernel, block: Block, index: int, levels: int, allowed: AllowedShortfalls) -> Iterator[Kernel]:
-    """The kernel with the loads of the wait at `index` in each of the blocks above where they can run."""
+def _hoisted(kernel: Kernel, place: _Place, levels: int, allowed: AllowedShortfalls) -> Iterator[Kernel]:
+    """The kernel with the loads in each of the blocks above where they can run."""
     analyses = AnalysisManager(kernel)
+    block, index = place.block, place.index
     loads = set(_loads_before(block, index))
     first = min(n for n, member in enumerate(block.instructions) if member.uid in loads)
     if any(effects(member).writes & EXEC_MASK for member in block.instructions[first:index]):
@@ -139,7 +175,7 @@ def _hoisted(kernel: Kernel, block: Block, index: int, levels: int, allowed: All
             found = slice_of(analyses, stretch, lanes, loads, position)
             if found is None:
                 continue
-            candidate = moved(analyses, kernel, stretch, found, position, block.instructions[index].uid, allowed)
+            candidate = moved(analyses, kernel, stretch, found, position, place.wait, allowed)
             if candidate is not None:
                 yield candidate
                 break

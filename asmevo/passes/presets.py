@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+_LEAN = "waitcnt-relax,nop-trim"
+
 PRESETS: Mapping[str, str] = MappingProxyType(
     {
-        "O1": "waitcnt-relax,nop-trim",
-        "O2": "load-hoist,waitcnt-relax,nop-trim,list-schedule,waitcnt-hoist,waitcnt-relax,nop-trim",
-        "O3": "load-hoist,unroll-prefetch,waitcnt-relax,nop-trim,list-schedule,list-schedule,waitcnt-hoist,waitcnt-relax,nop-trim",
+        "O1": _LEAN,
+        "O2": f"load-hoist,{_LEAN},list-schedule,waitcnt-hoist,{_LEAN}",
+        "O3": f"load-hoist,unroll-prefetch,{_LEAN},list-schedule,list-schedule,waitcnt-hoist,{_LEAN}",
     }
 )
 """Name to pipeline text. O1 takes away and moves nothing; O2 moves code; O3 also unrolls loops and schedules once more."""

@@ -71,6 +71,8 @@ def is_only_raised(before: Kernel, after: Kernel) -> bool:
     if before.descriptor is None or after.descriptor is None or before.descriptor == after.descriptor:
         return False
     now, wanted = granted_by(before.descriptor), granted_by(after.descriptor)
+    if (wanted.lds_bytes, wanted.scratch_bytes) != (now.lds_bytes, now.scratch_bytes) or wanted == now:
+        return False
     # VGPRs may take what stood between them and the granule's end, which counted as AGPRs that nothing names.
     if wanted.vgprs < now.vgprs or wanted.sgprs < now.sgprs or wanted.vgprs + wanted.agprs < now.vgprs + now.agprs:
         return False

@@ -35,13 +35,13 @@ def moved(
     stretch: Stretch,
     found: Slice,
     position: int,
-    wait: int,
+    wait: int | None,
     allowed: AllowedShortfalls,
 ) -> Kernel | None:
     """`kernel` with the loads of `found` at `position` of the stretch's start, and copies of their data behind its wait.
 
-    `wait` is the uid of the wait in the stretch's last block behind which the data are copied. None when registers do not
-    suffice or wait states cannot be kept.
+    `wait` is the uid of the wait in the stretch's last block behind which the data are copied; without one that is done at the
+    block's end. None when registers do not suffice or wait states cannot be kept.
     """
     names = _Names.of(kernel, analyses, stretch, found, position)
     if names is None:
@@ -55,6 +55,9 @@ def moved(
             members.append(member)
         if member.uid == wait:
             members += names.copies(found)
+    if wait is None:
+        ends = bool(members) and members[-1].ends_block
+        members[len(members) - ends : len(members) - ends] = names.copies(found)
     rewriter.replace_block_instructions(stretch.end, members)
     waiting = with_waits(rewriter.kernel, lacking(analyses, kernel))
     if waiting is None:

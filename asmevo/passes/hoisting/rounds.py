@@ -15,7 +15,7 @@ from asmevo.ir.analysis.liveness import Liveness
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.effects import Effects, effects
 from asmevo.ir.instruction import Instruction, Register
-from asmevo.ir.isa.model import Access, Flag, IssueClass, Space
+from asmevo.ir.isa.model import Flag, IssueClass
 from asmevo.ir.kernel import Block, Kernel
 from asmevo.ir.registers import AGPR_MASK, EXEC, EXEC_MASK, RegisterRange, units
 from asmevo.passes.hoisting.naming import Renaming, copy_of, copy_to, free_run, given, groups, made, renamable
@@ -53,7 +53,7 @@ class Round:
         narrowing = [n for n, effect in enumerate(touched) if effect.writes & EXEC_MASK]
         if not loads or len(narrowing) != 1 or narrowing[0] < loads[-1] or not _narrows(body[narrowing[0]]):
             return None
-        if any(_stops(member) for n, member in enumerate(body) if n not in loads):
+        if any(stops_loads(member) for n, member in enumerate(body) if n not in loads):
             return None
         return cls(block.label, body, touched, loads, narrowing[0])
 
@@ -65,14 +65,6 @@ def _narrows(member: Instruction) -> bool:
         return False
     kept = sources[0]
     return isinstance(kept, Register) and kept.range.unit == EXEC
-
-
-def _stops(member: Instruction) -> bool:
-    """Whether a later round's load must not run before it. What LDS does is no matter to loads from elsewhere."""
-    definition = member.definition
-    if definition is None or definition.space is not Space.LDS:
-        return stops_loads(member)
-    return definition.access is Access.LDS_DMA
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from asmevo.ir.analysis.flow import Flow
 from asmevo.ir.analysis.loops import Loops
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.instruction import Instruction, Register
-from asmevo.ir.isa.model import Access, Flag, IssueClass
+from asmevo.ir.isa.model import Access, Flag, IssueClass, Space
 from asmevo.ir.registers import EXEC, EXEC_MASK
 
 _MOST_BLOCKS = 64
@@ -73,10 +73,15 @@ def _closure(start: str, stop: str, edges: Mapping[str, tuple[str, ...]]) -> set
 
 
 def stops_loads(instruction: Instruction) -> bool:
-    """Whether a plain load must not move up over the instruction: what writes memory, orders it, or is not understood."""
+    """Whether a load from elsewhere than LDS must not move up over the instruction.
+
+    That is what writes memory but LDS, orders accesses, or is not understood.
+    """
     definition = instruction.definition
     if definition is None or definition.issue is IssueClass.BARRIER:
         return True
+    if definition.space is Space.LDS and definition.access not in (Access.LDS_DMA, Access.FENCE):
+        return False
     if definition.access is not None:
         return definition.access is not Access.LOAD or any(m.name in _COHERENT for m in instruction.modifiers)
     if definition.is_branch or definition.is_terminator or definition.issue in _QUIET:

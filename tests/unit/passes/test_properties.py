@@ -17,6 +17,7 @@ from asmevo.passes.manager import PassManager
 from asmevo.passes.nop_trim import NopTrim
 from asmevo.passes.pipeline import pipeline_text
 from asmevo.passes.resource_trim import ResourceTrim
+from asmevo.passes.unroll_prefetch import UnrollPrefetch
 from asmevo.passes.waitcnt_hoist import WaitcntHoist
 from asmevo.passes.waitcnt_insert import WaitcntInsert
 from asmevo.passes.waitcnt_relax import WaitcntRelax
@@ -48,7 +49,7 @@ CHOICES = (
 lines = st.lists(st.one_of(*CHOICES), min_size=2, max_size=14)
 REORDERING = [ListSchedule(), ListSchedule(bias=0.0, variants=False)]
 FILLING = [WaitcntRelax(), WaitcntInsert(), NopTrim(), NopTrim(physical=True)]
-HOISTING = [LoadHoist(), WaitcntHoist()]
+HOISTING = [LoadHoist(), WaitcntHoist(), UnrollPrefetch()]
 PASSES = [*FILLING, Dce(), Dce(loads=False), ResourceTrim(), *HOISTING, *REORDERING]
 LAVISH = ("s_waitcnt vmcnt(0) expcnt(0) lgkmcnt(0)", "s_nop 15", "s_nop 3")
 

@@ -58,6 +58,7 @@ SHIPPED = [
     "resource-trim",
     "waitcnt-hoist",
     "load-hoist",
+    "unroll-prefetch",
 ]
 
 
