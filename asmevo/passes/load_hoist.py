@@ -24,8 +24,6 @@ from asmevo.passes.wait_states import AllowedShortfalls, end_of_body
 
 _MOST_WAITS = 16
 """How many waits are tried, those that lose most cycles first: each costs several estimates of the kernel."""
-_SIDEWAYS = 1.03
-"""How much slower than the best a version may be from which the search goes on."""
 _MOST_PLACES = 12
 """How many places of one block are tried, from its end up."""
 
@@ -46,6 +44,9 @@ class LoadHoist:
 
     name: ClassVar[str] = "load-hoist"
     levels: int = option(12, help="how many dominating blocks up a load may move", ge=1, le=64)
+    patience: float = option(
+        0.0, help="how much slower a version may be while more loads move, before all do", unit="%", ge=0, le=50
+    )
     min_share: float = option(
         0.5,
         help="waits that lose, or gain, a smaller share of the kernel's modelled cycles are left alone",
@@ -74,7 +75,7 @@ class LoadHoist:
                 ctx.remark(f"{place.block.label}: the loads depend on what cannot be run earlier", missed=True)
                 continue
             better, candidate = min(ranked, key=lambda item: item[0].total_cycles)
-            if better.total_cycles > least * _SIDEWAYS:
+            if better.total_cycles >= least * (1 + self.patience / 100):
                 ctx.remark(f"{place.block.label}: loads further up are not faster by the model", missed=True)
                 continue
             # One load ahead of another may gain nothing before both are: what comes last decides.
