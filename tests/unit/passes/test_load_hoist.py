@@ -87,7 +87,7 @@ def run(kernel):
 
 
 def verdict(before, after):
-    return Judge(Level.SMT, timeout_s=20.0)(before, after)
+    return Judge(Level.SMT, timeout_s=60.0)(before, after)
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)

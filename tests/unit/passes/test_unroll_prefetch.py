@@ -74,6 +74,6 @@ def test_what_is_unrolled_is_proved(address, load, following, use, most):
     kernel = parse_source(HEAD + "loop:\n  " + "\n  ".join(lines) + TAIL)
     result = PassManager([UnrollPrefetch(most=most)]).run(kernel)
     if result.changed:
-        found = Judge(Level.SMT, timeout_s=20.0)(kernel, result.kernel)
+        found = Judge(Level.SMT, timeout_s=60.0)(kernel, result.kernel)
         assert found.outcome is Outcome.PROVED, found.reason + "\n" + print_kernel(result.kernel)
         assert max(result.executions[i.uid] for i in result.kernel.block("loop").instructions) < 16

@@ -46,7 +46,7 @@ def kernel_of(rounds=1, more="s_nop 0", use="s_nop 0"):
 
 
 def verdict(before, after):
-    return Judge(Level.SMT, timeout_s=20.0)(before, after)
+    return Judge(Level.SMT, timeout_s=60.0)(before, after)
 
 
 @pytest.mark.parametrize("rounds", [2, 3, 4])
