@@ -122,7 +122,10 @@ class _Engine:
     def function(self, name: str) -> Callable[..., int]:
         count = len(inspect.signature(getattr(self._module, name)).parameters)
         kind = ctypes.CFUNCTYPE(ctypes.c_int64, *([ctypes.c_int64] * count))
-        return kind(self._engine.get_function_address(name))
+        found: Any = kind(self._engine.get_function_address(name))
+        # Whoever keeps the function keeps the code: an engine that is collected takes its code with it.
+        found.engine = self
+        return found
 
     def _compile(self) -> bytes:
         module = translate(self._module)

@@ -1,5 +1,6 @@
 """The integer subset of Python: native code gives what the interpreter gives, and what is not in the subset is refused."""
 
+import gc
 import sys
 import types
 
@@ -91,3 +92,16 @@ def test_what_is_not_in_the_subset_is_refused_with_its_line(tmp_path, body, monk
     monkeypatch.setattr(compiled.inspect, "getsource", lambda _: source)
     with pytest.raises(compiled.NotInSubset, match=r"refused_probe\.py:5: "):
         compiled.translate(module)
+
+
+def test_a_function_outlives_the_engines_that_are_kept(tmp_path, monkeypatch):
+    """Engines of a few modules are kept; the code of one that had to go still runs for who holds its function."""
+    monkeypatch.setattr(compiled.inspect, "getsource", lambda _: SOURCE)
+    function = compiled.native_function(module_of(SOURCE, tmp_path, "kept_probe"), "fill")
+    before, after = np.full(8, 7, np.int64), np.full(8, 7, np.int64)
+    expected = function(before.ctypes.data, 3)
+    for number in range(6):
+        compiled.native_function(module_of(SOURCE, tmp_path, f"other_probe_{number}"), "fill")
+    gc.collect()
+    assert function(after.ctypes.data, 3) == expected
+    assert after.tolist() == before.tolist()
