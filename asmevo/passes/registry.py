@@ -20,6 +20,8 @@ _SHIPPED = (
     "dce:Dce",
     "list_schedule:ListSchedule",
     "resource_trim:ResourceTrim",
+    "unpack_f32:UnpackF32",
+    "pack_f32:PackF32",
 )
 
 P = TypeVar("P", bound=type[Any])
