@@ -23,11 +23,11 @@ _WORD = (1 << 32) - 1
 _COMMUTATIVE = frozenset(
     f"v_{name}"
     for name in (
-        *("add_f32", "mul_f32", "min_f32", "max_f32", "fmac_f32", "add_f16", "mul_f16", "min_f16", "max_f16", "add_u32"),
-        *("add_u16", "add_co_u32", "addc_co_u32", "mul_i32_i24", "mul_u32_u24", "mul_hi_i32_i24", "mul_hi_u32_u24"),
+        *("add_u32", "add_u16", "add_co_u32", "addc_co_u32", "mul_i32_i24", "mul_u32_u24", "mul_hi_i32_i24", "mul_hi_u32_u24"),
         *("mul_lo_u16", "min_i32", "min_u32", "max_i32", "max_u32", "and_b32", "or_b32", "xor_b32", "xnor_b32"),
     )
 )
+"""Integers only: which of two NaNs a float operation passes on may depend on its operands' order."""
 _REVERSED = {"v_sub_f32": "v_subrev_f32", "v_sub_u32": "v_subrev_u32", "v_sub_co_u32": "v_subrev_co_u32"}
 _REVERSED |= {other: name for name, other in _REVERSED.items()}
 

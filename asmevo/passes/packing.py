@@ -24,7 +24,6 @@ from asmevo.passes.wait_states import with_bodies
 _PLAIN = {"v_pk_mul_f32": "v_mul_f32_e64", "v_pk_add_f32": "v_add_f32_e64", "v_pk_fma_f32": "v_fma_f32"}
 _PACKED = {"v_mul_f32": "v_pk_mul_f32", "v_add_f32": "v_pk_add_f32", "v_fma_f32": "v_pk_fma_f32", "v_fmac_f32": "v_pk_fma_f32"}
 _PACKED |= {"v_sub_f32": "v_pk_add_f32", "v_subrev_f32": "v_pk_add_f32"}
-_SWAPPED = frozenset({"v_pk_mul_f32", "v_pk_add_f32", "v_pk_fma_f32"})
 _MODIFIERS = frozenset({"op_sel", "op_sel_hi", "neg_lo", "neg_hi"})
 _REACH = 64
 """How far apart the two plain instructions may stand."""
@@ -134,24 +133,18 @@ def _joined(one: Instruction, other: Instruction) -> Instruction | None:
     if a is None or b is None or a.mnemonic != b.mnemonic or a.target ^ b.target != 1:
         return None
     low, high = (a, b) if a.target < b.target else (b, a)
-    orders = [high.sources]
-    if high.mnemonic in _SWAPPED:
-        orders.append((high.sources[1], high.sources[0], *high.sources[2:]))
-    for sources in orders:
-        if any(x.range.unit >> 1 != y.range.unit >> 1 for x, y in zip(low.sources, sources, strict=True)):
-            continue
-        operands: tuple[Operand, ...] = (register(low.target, 2), *(register(x.range.unit & ~1, 2) for x in low.sources))
-        selects = (
-            ("op_sel", tuple(x.range.unit & 1 for x in low.sources), 0),
-            ("op_sel_hi", tuple(x.range.unit & 1 for x in sources), 1),
-            ("neg_lo", tuple(int(x.negate) for x in low.sources), 0),
-            ("neg_hi", tuple(int(x.negate) for x in sources), 0),
-        )
-        modifiers = tuple(Modifier(name, flags) for name, flags, usual in selects if any(flag != usual for flag in flags))
-        packed = made(low.mnemonic, operands, one, modifiers)
-        if encodable(packed):
-            return packed
-    return None
+    if any(x.range.unit >> 1 != y.range.unit >> 1 for x, y in zip(low.sources, high.sources, strict=True)):
+        return None
+    operands: tuple[Operand, ...] = (register(low.target, 2), *(register(x.range.unit & ~1, 2) for x in low.sources))
+    selects = (
+        ("op_sel", tuple(x.range.unit & 1 for x in low.sources), 0),
+        ("op_sel_hi", tuple(x.range.unit & 1 for x in high.sources), 1),
+        ("neg_lo", tuple(int(x.negate) for x in low.sources), 0),
+        ("neg_hi", tuple(int(x.negate) for x in high.sources), 0),
+    )
+    modifiers = tuple(Modifier(name, flags) for name, flags, usual in selects if any(flag != usual for flag in flags))
+    packed = made(low.mnemonic, operands, one, modifiers)
+    return packed if encodable(packed) else None
 
 
 def _meeting(block: Block, first: int, second: int) -> int | None:

@@ -22,6 +22,7 @@ _SHIPPED = (
     "resource_trim:ResourceTrim",
     "unpack_f32:UnpackF32",
     "pack_f32:PackF32",
+    "copy_elim:CopyElim",
 )
 
 P = TypeVar("P", bound=type[Any])

@@ -16,9 +16,9 @@ from asmevo.ir.analysis.liveness import Liveness
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.effects import EVERYTHING, OPAQUE, Effects, effects
 from asmevo.ir.instruction import Immediate, Instruction, Operand, Register
-from asmevo.ir.isa.model import IssueClass, Role, Space
+from asmevo.ir.isa.model import Family, Flag, Role, Space
 from asmevo.ir.kernel import Block, Kernel
-from asmevo.ir.registers import VECTOR_MASK, RegisterRange
+from asmevo.ir.registers import EXEC_MASK, VECTOR_MASK, RegisterRange
 from asmevo.passes.operand_forms import encodable, shortened
 
 _SAME_OR_FEWER = (ExecChange.NONE, ExecChange.NARROW)
@@ -137,7 +137,10 @@ def _with_operand(i: Instruction, place: RegisterRange, source: Operand) -> Inst
             return None
         if isinstance(source, Register):
             operands.append(replace(operand, range=source.range))
-        elif operand.negate or operand.absolute or operand.sign_extend or i.modifiers or spec.bits != 32 * place.count:
+        elif operand.negate or operand.absolute or operand.sign_extend or i.modifiers or spec.bits != 32 or place.count != 1:
+            return None
+        elif definition.family in (Family.VOP3P, Family.MATRIX):
+            # A constant is read by halves there.
             return None
         else:
             operands.append(source)
@@ -172,11 +175,43 @@ def single_result(i: Instruction) -> RegisterRange | None:
     return operand.range if isinstance(operand, Register) and role is Role.WRITE else None
 
 
-def is_plain_vector(i: Instruction) -> bool:
-    """Whether a vector instruction computes each active lane from that lane's own registers, and has no other effect."""
+def renamed(code: BlockCode, index: int, old: RegisterRange, new: RegisterRange) -> dict[int, Instruction] | None:
+    """The changes by which the value that instruction `index` copies from `old` to `new` is made in `new` at once.
+
+    They hold for the writer of `old` and all that read it up to `index`; None where that cannot be: another's value is in `new`
+    then, `old` is needed behind, or lanes change.
+    """
+    if any(not code.is_dead_after(index, unit) for unit in range(old.unit, old.unit + old.count)):
+        return None
+    both, is_vector = old.mask | new.mask, bool(old.mask & VECTOR_MASK)
+    changed: dict[int, Instruction] = {}
+    for position in range(index - 1, -1, -1):
+        instruction, effect = code.items[position], code.effects[position]
+        if instruction is None or not (effect.reads | effect.writes) & (both | EXEC_MASK):
+            continue
+        if effect == OPAQUE or (is_vector and effect.writes & EXEC_MASK) or (effect.reads | effect.writes) & new.mask:
+            return None
+        if effect.writes & old.mask:
+            one = _made_in(instruction, old, new) if not effect.reads & old.mask else None
+            return None if one is None else {**changed, position: one}
+        if effect.reads & old.mask:
+            reader = _with_operand(instruction, old, Register(new))
+            if reader is None or effects(reader).reads & old.mask:
+                return None
+            changed[position] = reader
+    return None
+
+
+def _made_in(i: Instruction, old: RegisterRange, new: RegisterRange) -> Instruction | None:
     definition = i.definition
-    issued = definition is not None and definition.issue in (IssueClass.VALU, IssueClass.TRANS)
-    return issued and not reads_any_lane(i) and definition is not None and definition.access is None
+    if definition is None or single_result(i) != old or Flag.NO_EXEC in definition.flags or definition.implicit_writes & old.mask:
+        return None
+    operands = tuple(
+        Register(new) if spec.role is Role.WRITE and spec.bits else operand
+        for operand, spec in zip(i.operands, definition.operands, strict=True)
+    )
+    one = i.edited(operands=operands)
+    return one if encodable(one) else None
 
 
 def changed_blocks(kernel: Kernel, codes: Sequence[BlockCode]) -> dict[str, tuple[Instruction, ...]]:
