@@ -114,6 +114,14 @@ def shortened(i: Instruction) -> Instruction | None:
     return _short_scalar(i)
 
 
+def lengthened(i: Instruction) -> Instruction | None:
+    """The same vector instruction in its 64-bit form; None where there is none."""
+    if not i.mnemonic.endswith("_e32"):
+        return None
+    longer = replace(i, mnemonic=f"{i.mnemonic[: -len('_e32')]}_e64", encoding=None)
+    return longer if encodable(longer) else None
+
+
 def _orders(base: str, i: Instruction) -> list[Instruction]:
     """The short form with the operands as they stand, and with the first two sources swapped where that is the same."""
     found = [made(f"{base}_e32", i.operands, i)]

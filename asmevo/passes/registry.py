@@ -23,6 +23,8 @@ _SHIPPED = (
     "unpack_f32:UnpackF32",
     "pack_f32:PackF32",
     "copy_elim:CopyElim",
+    "encode_compact:EncodeCompact",
+    "loop_align:LoopAlign",
 )
 
 P = TypeVar("P", bound=type[Any])

@@ -19,7 +19,7 @@ from asmevo.ir.instruction import Immediate, Instruction, Operand, Register
 from asmevo.ir.isa.model import Family, Flag, Role, Space
 from asmevo.ir.kernel import Block, Kernel
 from asmevo.ir.registers import EXEC_MASK, VECTOR_MASK, RegisterRange
-from asmevo.passes.operand_forms import encodable, shortened
+from asmevo.passes.operand_forms import encodable, lengthened, shortened
 
 _SAME_OR_FEWER = (ExecChange.NONE, ExecChange.NARROW)
 
@@ -147,17 +147,8 @@ def _with_operand(i: Instruction, place: RegisterRange, source: Operand) -> Inst
     one = i.edited(operands=tuple(operands))
     if encodable(one):
         return one
-    longer = _longer(one)
-    if longer is None:
-        return None
-    return shortened(longer) or (longer if encodable(longer) else None)
-
-
-def _longer(i: Instruction) -> Instruction | None:
-    """The 64-bit form of a 32-bit vector instruction."""
-    if not i.mnemonic.endswith("_e32"):
-        return None
-    return replace(i, mnemonic=f"{i.mnemonic[: -len('_e32')]}_e64", encoding=None)
+    longer = lengthened(one)
+    return None if longer is None else shortened(longer) or longer
 
 
 def single_result(i: Instruction) -> RegisterRange | None:
