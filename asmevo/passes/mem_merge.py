@@ -58,8 +58,12 @@ class MemMerge:
             if block.frozen or table.by_block[block.label] != table.printed[block.label]:
                 continue
             pairs = _pairs_in(block, ctx)
-            fillers = Fillers([i for i in block.instructions[: end_of_body(block)] if is_filler(i)], next_uid)
-            body = _joined(block, pairs, waits, fillers) if pairs else None
+            body: tuple[Instruction, ...] | None = None
+            # What is pending at the block's end is counted by waits behind it: without those pairs it may do.
+            for chosen_pairs in (pairs, [pair for pair in pairs if not _is_pending(block, pair, waits)]):
+                fillers = Fillers([i for i in block.instructions[: end_of_body(block)] if is_filler(i)], next_uid)
+                if chosen_pairs and body is None:
+                    pairs, body = chosen_pairs, _joined(block, chosen_pairs, waits, fillers)
             if body is not None:
                 trials[block.label], counts[block.label] = body, len(pairs)
                 next_uid = max(next_uid, 1 + max(i.uid for i in body))
@@ -213,6 +217,12 @@ def _joined(block: Block, pairs: list[_Pair], waits: WaitState, fillers: Fillers
         return None
     body = [fillers.wait(item) if isinstance(item, WaitCounts) else nodes[item] for item in woven]
     return (*body, *block.instructions[len(inside) :])
+
+
+def _is_pending(block: Block, pair: _Pair, waits: WaitState) -> bool:
+    """Whether what a pair reads may still be on its way where the block ends."""
+    leaving = waits.before(block.label, end_of_body(block))
+    return bool(leaving.lgkmcnt.mask & effects(pair.joined).writes)
 
 
 def _union(*uses: Use) -> Use:

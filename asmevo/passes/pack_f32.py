@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import ClassVar
 
+from asmevo.ir.analysis.waits import WaitState
 from asmevo.ir.analysis.written import Written
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Block, Kernel
 from asmevo.passes.base import PassContext, PassResult
 from asmevo.passes.commit import commit
-from asmevo.passes.packing import best_of, pairs_of
+from asmevo.passes.packing import Pair, best_of, pairs_of
 from asmevo.passes.registry import register_pass
 
 
@@ -34,38 +36,53 @@ class PackF32:
     name: ClassVar[str] = "pack-f32"
 
     def run(self, kernel: Kernel, ctx: PassContext) -> PassResult:
-        """Joins all pairs of a block or none, whichever is faster once scheduled."""
-        written = ctx.analysis(Written).entries
-        # What a load may still write is not read, not even by an instruction that does not use it.
-        loaded = reduce(or_, (effects(i).writes for i in kernel.instructions() if i.definition and i.definition.counters), 0)
-        trials: dict[str, tuple[Instruction, ...]] = {}
-        for block in kernel.blocks:
-            if block.frozen or block.label not in written:
-                continue
-            body = _joined(block, written[block.label] & ~loaded)
-            if body != block.instructions:
-                trials[block.label] = body
-        if not trials:
+        """Joins all pairs of a block, every second one, or none, whatever is fastest once scheduled."""
+        found = {block.label: _together(pairs_of(block, _readable(block, ctx))) for block in kernel.blocks if not block.frozen}
+        blocks = [block for block in kernel.blocks if found.get(block.label)]
+        if not blocks:
             return ctx.finish()
-        chosen = best_of(ctx, [trials])
+        trials = [{block.label: _joined(block, found[block.label][::step]) for block in blocks} for step in (1, 2)]
+        chosen = best_of(ctx, trials)
         left = commit(ctx, chosen)
-        for label in trials:
-            fewer = len(kernel.block(label).instructions) - len(trials[label])
-            if label in chosen and label not in left:
-                ctx.stat("pairs joined", fewer)
+        for block in blocks:
+            if block.label in chosen and block.label not in left:
+                ctx.stat("pairs joined", len(block.instructions) - len(chosen[block.label]))
             else:
-                ctx.remark(f"{label}: {fewer} pairs cost less as they are", missed=True)
+                ctx.remark(f"{block.label}: {len(found[block.label])} pairs cost less as they are", missed=True)
         return ctx.finish()
 
 
-def _joined(block: Block, readable: int) -> tuple[Instruction, ...]:
+def _readable(block: Block, ctx: PassContext) -> Callable[[int], int]:
+    """What holds a value before each instruction: written on some path, and no load may still be on its way."""
+    written, waits = ctx.analysis(Written).entries.get(block.label, 0), ctx.analysis(WaitState)
+
+    def before(index: int) -> int:
+        pending = waits.before(block.label, index)
+        mine = reduce(or_, (effects(i).writes for i in block.instructions[:index]), written)
+        return mine & ~(pending.vmcnt.mask | pending.lgkmcnt.mask)
+
+    return before
+
+
+def _together(pairs: Iterable[Pair]) -> list[Pair]:
+    """Those that may be joined at once.
+
+    Of two that overlap both must be joined at their first place, or both at their second: then whatever changes order was
+    looked at, since one instruction passed the other where it stood.
+    """
+    kept: list[Pair] = []
+    open_pairs: list[Pair] = []
+    for pair in pairs:
+        open_pairs = [other for other in open_pairs if other.second > pair.first]
+        if all((other.place == other.first) == (pair.place == pair.first) for other in open_pairs):
+            kept.append(pair)
+            open_pairs.append(pair)
+    return kept
+
+
+def _joined(block: Block, pairs: Sequence[Pair]) -> tuple[Instruction, ...]:
     body: list[Instruction | None] = list(block.instructions)
-    taken: set[int] = set()
-    for pair in pairs_of(block, readable):
-        # Of pairs that overlap only the first is taken: what stands between was looked at as it was.
-        if any(place in taken for place in range(pair.first, pair.second + 1)):
-            continue
-        taken |= set(range(pair.first, pair.second + 1))
+    for pair in pairs:
         body[pair.first] = body[pair.second] = None
         body[pair.place] = pair.packed
     return tuple(i for i in body if i is not None)

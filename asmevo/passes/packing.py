@@ -6,7 +6,7 @@ half is the plain operation on its own registers. Source: AMD CDNA3 ISA guide, 6
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -78,10 +78,11 @@ class Pair(NamedTuple):
     packed: Instruction
 
 
-def pairs_of(block: Block, readable: int) -> Iterator[Pair]:
+def pairs_of(block: Block, readable: Callable[[int], int]) -> Iterator[Pair]:
     """Pairs that may become one, each instruction in one at most, in order of the first.
 
-    `readable` are registers that a packed instruction may name beside those that it uses: half a pair may go unused.
+    `readable` gives the registers that hold a value before an instruction of the block: of a pair that a packed instruction
+    names, half may go unused, but it is read.
     """
     used: set[int] = set()
     for first, one in enumerate(block.instructions):
@@ -92,10 +93,10 @@ def pairs_of(block: Block, readable: int) -> Iterator[Pair]:
             if effects(other).writes & (EXEC_MASK | 1 << MODE):
                 break
             packed = _joined(one, other) if second not in used else None
-            if packed is not None and effects(packed).reads & ~(effects(one).reads | effects(other).reads | readable):
-                packed = None
             place = None if packed is None else _meeting(block, first, second)
             if packed is not None and place is not None:
+                if effects(packed).reads & ~(effects(one).reads | effects(other).reads | readable(place)):
+                    break
                 used |= {first, second}
                 yield Pair(first, second, place, packed)
                 break
