@@ -23,7 +23,6 @@ _SHIPPED = (
     "unpack_f32:UnpackF32",
     "pack_f32:PackF32",
     "copy_elim:CopyElim",
-    "mem_merge:MemMerge",
     "encode_compact:EncodeCompact",
     "loop_align:LoopAlign",
 )
