@@ -27,9 +27,9 @@ class CopyElim:
 
     Rewrite:  v_mov_b32_e32 v9, v1; v_add_f32_e32 v2, v9, v3 --> v_add_f32_e32 v2, v1, v3
               v_add_f32_e32 v9, v1, v3; v_mov_b32_e32 v2, v9 --> v_add_f32_e32 v2, v1, v3
-    Legality: the copy's register is needed nowhere else, in no lane; all who read it can be encoded with the source, which still
-        holds the same there; EXEC keeps its lanes or loses some, and no reader looks into other lanes. Or the source is needed
-        nowhere else, and nothing touches the copy's register from the source's writer on.
+    Legality: the copy's register is needed nowhere else, in no lane; all who read it can be encoded with the source, which
+        still holds the same there; EXEC keeps its lanes or loses some, and no reader looks into other lanes. Or the source is
+        needed nowhere else, and nothing touches the copy's register from the source's writer on.
     Preserves: memory, control flow, every register that is needed behind the block, waits. Wait states are made anew.
     Targets: gfx90a, gfx942, gfx950.
     Source: copy propagation and register coalescing, LLVM MachineCopyPropagation.cpp and RegisterCoalescer.cpp.

@@ -28,8 +28,14 @@ _COMMUTATIVE = frozenset(
     )
 )
 """Integers only: which of two NaNs a float operation passes on may depend on its operands' order."""
-_REVERSED = {"v_sub_f32": "v_subrev_f32", "v_sub_u32": "v_subrev_u32", "v_sub_co_u32": "v_subrev_co_u32"}
-_REVERSED |= {other: name for name, other in _REVERSED.items()}
+_REVERSED = {
+    "v_sub_f32": "v_subrev_f32",
+    "v_subrev_f32": "v_sub_f32",
+    "v_sub_u32": "v_subrev_u32",
+    "v_subrev_u32": "v_sub_u32",
+    "v_sub_co_u32": "v_subrev_co_u32",
+    "v_subrev_co_u32": "v_sub_co_u32",
+}
 
 
 def encoding_of(i: Instruction) -> Encoding:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import ClassVar
 
 from asmevo.ir.analysis.waits import WaitState
@@ -58,8 +56,10 @@ def _readable(block: Block, ctx: PassContext) -> Callable[[int], int]:
 
     def before(index: int) -> int:
         pending = waits.before(block.label, index)
-        mine = reduce(or_, (effects(i).writes for i in block.instructions[:index]), written)
-        return mine & ~(pending.vmcnt.mask | pending.lgkmcnt.mask)
+        held = written
+        for i in block.instructions[:index]:
+            held |= effects(i).writes
+        return held & ~(pending.vmcnt.mask | pending.lgkmcnt.mask)
 
     return before
 

@@ -22,8 +22,14 @@ from asmevo.passes.operand_forms import encodable, made, register, shortened
 from asmevo.passes.wait_states import with_bodies
 
 _PLAIN = {"v_pk_mul_f32": "v_mul_f32_e64", "v_pk_add_f32": "v_add_f32_e64", "v_pk_fma_f32": "v_fma_f32"}
-_PACKED = {"v_mul_f32": "v_pk_mul_f32", "v_add_f32": "v_pk_add_f32", "v_fma_f32": "v_pk_fma_f32", "v_fmac_f32": "v_pk_fma_f32"}
-_PACKED |= {"v_sub_f32": "v_pk_add_f32", "v_subrev_f32": "v_pk_add_f32"}
+_PACKED = {
+    "v_mul_f32": "v_pk_mul_f32",
+    "v_add_f32": "v_pk_add_f32",
+    "v_sub_f32": "v_pk_add_f32",
+    "v_subrev_f32": "v_pk_add_f32",
+    "v_fma_f32": "v_pk_fma_f32",
+    "v_fmac_f32": "v_pk_fma_f32",
+}
 _MODIFIERS = frozenset({"op_sel", "op_sel_hi", "neg_lo", "neg_hi"})
 _REACH = 64
 """How far apart the two plain instructions may stand."""

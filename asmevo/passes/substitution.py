@@ -195,7 +195,12 @@ def renamed(code: BlockCode, index: int, old: RegisterRange, new: RegisterRange)
 
 def _made_in(i: Instruction, old: RegisterRange, new: RegisterRange) -> Instruction | None:
     definition = i.definition
-    if definition is None or single_result(i) != old or Flag.NO_EXEC in definition.flags or definition.implicit_writes & old.mask:
+    if (
+        definition is None
+        or single_result(i) != old
+        or Flag.NO_EXEC in definition.flags
+        or definition.implicit_writes & old.mask
+    ):
         return None
     operands = tuple(
         Register(new) if spec.role is Role.WRITE and spec.bits else operand

@@ -41,7 +41,11 @@ LINES = st.one_of(
     st.builds("v_readfirstlane_b32 {}, {}".format, scalar, vector),
     st.builds("ds_write_b32 v20, {}".format, vector),
     st.sampled_from(
-        ["s_and_saveexec_b64 s[2:3], vcc", "s_mov_b64 exec, s[2:3]", "v_mfma_f32_16x16x16_f16 v[24:27], v[0:1], v[2:3], v[24:27]"]
+        [
+            "s_and_saveexec_b64 s[2:3], vcc",
+            "s_mov_b64 exec, s[2:3]",
+            "v_mfma_f32_16x16x16_f16 v[24:27], v[0:1], v[2:3], v[24:27]",
+        ]
     ),
 )
 END = ["s_nop 15", "s_nop 15", "ds_write_b128 v20, v[0:3]", "ds_write_b128 v20, v[4:7] offset:16", "s_endpgm"]
