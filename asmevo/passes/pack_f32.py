@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -35,7 +35,7 @@ class PackF32:
 
     def run(self, kernel: Kernel, ctx: PassContext) -> PassResult:
         """Joins all pairs of a block, every second one, or none, whatever is fastest once scheduled."""
-        found = {block.label: _together(pairs_of(block, _readable(block, ctx))) for block in kernel.blocks if not block.frozen}
+        found = {block.label: list(pairs_of(block, _readable(block, ctx))) for block in kernel.blocks if not block.frozen}
         blocks = [block for block in kernel.blocks if found.get(block.label)]
         if not blocks:
             return ctx.finish()
@@ -62,22 +62,6 @@ def _readable(block: Block, ctx: PassContext) -> Callable[[int], int]:
         return held & ~(pending.vmcnt.mask | pending.lgkmcnt.mask)
 
     return before
-
-
-def _together(pairs: Iterable[Pair]) -> list[Pair]:
-    """Those that may be joined at once.
-
-    Of two that overlap both must be joined at their first place, or both at their second: then whatever changes order was
-    looked at, since one instruction passed the other where it stood.
-    """
-    kept: list[Pair] = []
-    open_pairs: list[Pair] = []
-    for pair in pairs:
-        open_pairs = [other for other in open_pairs if other.second > pair.first]
-        if all((other.place == other.first) == (pair.place == pair.first) for other in open_pairs):
-            kept.append(pair)
-            open_pairs.append(pair)
-    return kept
 
 
 def _joined(block: Block, pairs: Sequence[Pair]) -> tuple[Instruction, ...]:

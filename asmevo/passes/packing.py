@@ -6,7 +6,7 @@ half is the plain operation on its own registers. Source: AMD CDNA3 ISA guide, 6
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -85,29 +85,39 @@ class Pair(NamedTuple):
 
 
 def pairs_of(block: Block, readable: Callable[[int], int]) -> Iterator[Pair]:
-    """Pairs that may become one, each instruction in one at most, in order of the first.
+    """Pairs that may all become one at once, each instruction in one at most, in order of the first.
 
     `readable` gives the registers that hold a value before an instruction of the block: of a pair that a packed instruction
-    names, half may go unused, but it is read.
+    names, half may go unused, but it is read. Of two pairs that overlap both stand at their first place, or both at their
+    second: then whatever changes order was looked at, since one instruction passed the other where it stood.
     """
     used: set[int] = set()
+    kept: list[Pair] = []
     for first, one in enumerate(block.instructions):
         if first in used or _half(one) is None:
             continue
-        for second in range(first + 1, min(first + _REACH, len(block.instructions))):
-            other = block.instructions[second]
-            if effects(other).writes & (EXEC_MASK | 1 << MODE):
-                break
-            packed = _joined(one, other) if second not in used else None
-            place = None if packed is None else _meeting(block, first, second)
-            if packed is not None and place is not None:
-                if effects(packed).reads & ~(effects(one).reads | effects(other).reads | readable(place)):
-                    break
-                used |= {first, second}
-                yield Pair(first, second, place, packed)
-                break
-            if effects(other).writes & effects(one).writes:
-                break
+        kept = [pair for pair in kept if pair.second > first]
+        found = _pair_with(block, first, used, readable)
+        if found is not None and all((pair.place == pair.first) == (found.place == found.first) for pair in kept):
+            used |= {found.first, found.second}
+            kept.append(found)
+            yield found
+
+
+def _pair_with(block: Block, first: int, used: Set[int], readable: Callable[[int], int]) -> Pair | None:
+    one = block.instructions[first]
+    for second in range(first + 1, min(first + _REACH, len(block.instructions))):
+        other = block.instructions[second]
+        if effects(other).writes & (EXEC_MASK | 1 << MODE):
+            return None
+        packed = _joined(one, other) if second not in used else None
+        place = None if packed is None else _meeting(block, first, second)
+        if packed is not None and place is not None:
+            unused = effects(packed).reads & ~(effects(one).reads | effects(other).reads)
+            return None if unused & ~readable(place) else Pair(first, second, place, packed)
+        if effects(other).writes & effects(one).writes:
+            return None
+    return None
 
 
 class _Half(NamedTuple):

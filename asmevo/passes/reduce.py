@@ -1,8 +1,8 @@
 """A kernel that makes something fail, made as small as it can be while it still does.
 
-Owns taking instructions out; what failing means is the caller's question. Blocks, branches and ends stay, so that every trial is
-a kernel with the same structure. Source: delta debugging, Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing
-Input", 2002.
+Owns taking instructions out; what failing means is the caller's question. Blocks, branches and ends stay, so that every
+trial is a kernel of the same structure. Source: delta debugging, Zeller and Hildebrandt, "Simplifying and Isolating
+Failure-Inducing Input", 2002.
 """
 
 from __future__ import annotations
