@@ -18,13 +18,13 @@ _SHIPPED = (
     "waitcnt_insert:WaitcntInsert",
     "nop_trim:NopTrim",
     "dce:Dce",
-    "list_schedule:ListSchedule",
-    "resource_trim:ResourceTrim",
+    "copy_elim:CopyElim",
     "unpack_f32:UnpackF32",
     "pack_f32:PackF32",
-    "copy_elim:CopyElim",
+    "list_schedule:ListSchedule",
     "encode_compact:EncodeCompact",
     "loop_align:LoopAlign",
+    "resource_trim:ResourceTrim",
 )
 
 P = TypeVar("P", bound=type[Any])
