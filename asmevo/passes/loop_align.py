@@ -66,7 +66,7 @@ class LoopAlign:
         present, (chosen, best) = _cost_as_it_is(sites), _best(sites)
         if best // _ONE_CYCLE >= present // _ONE_CYCLE:
             return ctx.finish()
-        ctx.stat("cycles lost to fetch less, by the count of windows", present // _ONE_CYCLE - best // _ONE_CYCLE)
+        ctx.stat("cycles saved at window ends, by count", present // _ONE_CYCLE - best // _ONE_CYCLE)
         bodies: dict[str, list[Instruction]] = {}
         for site, (instruction, words) in zip(sites, chosen, strict=True):
             bodies.setdefault(site.label, []).append(instruction)
