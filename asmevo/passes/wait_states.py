@@ -40,8 +40,16 @@ class AllowedShortfalls:
         An edit is felt in its block and in what runs within the look-back behind it, so only that is searched.
         """
         state = AnalysisManager(kernel).get(HazardState)
+        return self._beyond(kernel, state, _within_reach(state, label))
+
+    def exceeded_anywhere(self, kernel: Kernel) -> list[tuple[Hazard, int]]:
+        """As `exceeded_by`, whichever blocks were edited."""
+        state = AnalysisManager(kernel).get(HazardState)
+        return self._beyond(kernel, state, state.flow.order)
+
+    def _beyond(self, kernel: Kernel, state: HazardState, labels: Sequence[str]) -> list[tuple[Hazard, int]]:
         found: list[tuple[Hazard, int]] = []
-        for near in _within_reach(state, label):
+        for near in labels:
             for row in state.report(near) if near in state.flow.reachable else ():
                 for hazard in row:
                     llvm, physical = self.by_pair.get(_pair(kernel, hazard), (0, 0))
@@ -89,11 +97,36 @@ def with_nops(
     return None
 
 
+def with_nops_in(
+    kernel: Kernel, allowed: AllowedShortfalls, bodies: Mapping[str, Sequence[Instruction]], fillers: Fillers
+) -> dict[str, tuple[Instruction, ...]] | None:
+    """As `with_nops` for many blocks at once, `bodies` by label; None when a need lies in no block of them, or stays."""
+    edited = {label: tuple(body) for label, body in bodies.items()}
+    for _ in range(_ROUNDS):
+        candidate = with_bodies(kernel, edited)
+        short = allowed.exceeded_anywhere(candidate)
+        if not short:
+            return edited
+        by_block: dict[str, list[tuple[Hazard, int]]] = {}
+        for hazard, missing in short:
+            place = next((label for label, _ in (hazard.consumer, hazard.producer) if label in edited), None)
+            if place is None:
+                return None
+            by_block.setdefault(place, []).append((hazard, missing))
+        for label, found in by_block.items():
+            edited[label] = _inserted(edited[label], _needs(candidate, label, found), fillers)
+    return None
+
+
 def with_body(kernel: Kernel, label: str, instructions: tuple[Instruction, ...]) -> Kernel:
     """A trial kernel whose block `label` has these instructions; only for asking, the rewriter makes the real one."""
-    return replace(
-        kernel, blocks=tuple(replace(b, instructions=instructions) if b.label == label else b for b in kernel.blocks)
-    )
+    return with_bodies(kernel, {label: instructions})
+
+
+def with_bodies(kernel: Kernel, bodies: Mapping[str, tuple[Instruction, ...]]) -> Kernel:
+    """As `with_body`, of many blocks."""
+    blocks = tuple(replace(b, instructions=bodies[b.label]) if b.label in bodies else b for b in kernel.blocks)
+    return replace(kernel, blocks=blocks)
 
 
 def end_of_body(block: Block) -> int:

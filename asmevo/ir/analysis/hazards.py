@@ -212,12 +212,14 @@ class HazardState:
             if not meets(rule, producer, consumer):
                 continue
             documented = rule.documented.at(producer.passes) if mask & consumer.documented_part(rule) else 0
+            # A rule about transcendentals is documented as if their own time did not count, so it does not.
+            waited = 0 if rule.producer is Op.TRANS else stall
             yield Hazard(
                 (label, index),
                 (block, at),
                 rule,
                 max(rule.llvm.at(producer.passes) - llvm, 0),
-                max(documented - physical - stall, 0),
+                max(documented - physical - waited, 0),
             )
 
     def findings(self) -> list[Hazard]:

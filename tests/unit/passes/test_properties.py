@@ -10,13 +10,18 @@ from asmevo.diagnostics import Severity
 from asmevo.frontend.parser import parse_source
 from asmevo.ir.printer import print_kernel
 from asmevo.ir.verifier import verify_kernel
+from asmevo.passes.copy_elim import CopyElim
 from asmevo.passes.dce import Dce
+from asmevo.passes.encode_compact import EncodeCompact
 from asmevo.passes.list_schedule import ListSchedule
 from asmevo.passes.load_hoist import LoadHoist
+from asmevo.passes.loop_align import LoopAlign
 from asmevo.passes.manager import PassManager
 from asmevo.passes.nop_trim import NopTrim
+from asmevo.passes.pack_f32 import PackF32
 from asmevo.passes.pipeline import pipeline_text
 from asmevo.passes.resource_trim import ResourceTrim
+from asmevo.passes.unpack_f32 import UnpackF32
 from asmevo.passes.unroll_prefetch import UnrollPrefetch
 from asmevo.passes.waitcnt_hoist import WaitcntHoist
 from asmevo.passes.waitcnt_insert import WaitcntInsert
@@ -50,7 +55,8 @@ lines = st.lists(st.one_of(*CHOICES), min_size=2, max_size=14)
 REORDERING = [ListSchedule(), ListSchedule(bias=0.0, variants=False)]
 FILLING = [WaitcntRelax(), WaitcntInsert(), NopTrim(), NopTrim(physical=True)]
 HOISTING = [LoadHoist(), WaitcntHoist(), UnrollPrefetch()]
-PASSES = [*FILLING, Dce(), Dce(loads=False), ResourceTrim(), *HOISTING, *REORDERING]
+DATAFLOW = [CopyElim(), EncodeCompact(), LoopAlign(), PackF32(), UnpackF32()]
+PASSES = [*FILLING, Dce(), Dce(loads=False), ResourceTrim(), *HOISTING, *DATAFLOW, *REORDERING]
 LAVISH = ("s_waitcnt vmcnt(0) expcnt(0) lgkmcnt(0)", "s_nop 15", "s_nop 3")
 
 

@@ -49,22 +49,12 @@ def install(tmp_path, monkeypatch):
     available_passes.cache_clear()
 
 
-SHIPPED = [
-    "waitcnt-relax",
-    "waitcnt-insert",
-    "nop-trim",
-    "dce",
-    "list-schedule",
-    "resource-trim",
-    "waitcnt-hoist",
-    "load-hoist",
-    "unroll-prefetch",
-]
-
-
 def test_a_plugin_pass_is_a_pass_like_any_other(install):
+    shipped = list(available_passes())
     install("plugged", PLUGIN.format(name="plugged"))
-    assert list(available_passes()) == [*SHIPPED, "plugged"]
+    available_passes.cache_clear()
+    assert "nop-trim" in shipped
+    assert list(available_passes()) == [*shipped, "plugged"]
     text = "nop-trim,plugged{depth=4}"
     assert pipeline_text(parse_pipeline(text)) == text
 
