@@ -4,7 +4,7 @@
     python -m bench.suite.build --rivals build/rivals    # one folder a choice of LLVM's scheduler, not kept
 
 Needs `triton` in the running Python for the Triton sources and clang with the AMDGPU target for the HIP ones (`--clang`).
-A source's folder is its level. MANIFEST.json says by kernel: level, source, compiler, flags, LDS that a launch must give, and SHA-256.
+A source's folder is its level. MANIFEST.json has level, source, compiler, flags, the LDS a launch must give and SHA-256.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SOURCES, KERNELS, LAUNCHES = HERE / "sources", HERE / "kernels", HERE / "launches"
+TARGET = "gfx942"
 LEVELS = ("level1", "level2", "serving")
 ENVIRONMENT = "TRITON_DISABLE_LINE_INFO=1 TRITON_DEFAULT_FP_FUSION=1"
 

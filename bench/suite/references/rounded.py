@@ -85,7 +85,7 @@ class Rounded:
         return _after(value, value * np.expm1(self.error + 3 * UNIT * np.abs(self.value)), 2 * STEP)
 
     def log(self) -> Rounded:
-        """What v_log_f32 gives, times log(2)."""
+        """Natural logarithm: v_log_f32, whose base is 2, and a product."""
         return _after(np.log(self.value), self.error / (self.value - self.error) + UNIT, 2 * STEP)
 
     def rsqrt(self) -> Rounded:
