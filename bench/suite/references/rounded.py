@@ -65,11 +65,11 @@ class Rounded:
         return Rounded(self.value.reshape(*shape), self.error.reshape(*shape))
 
     def sum(self, axis: int | tuple[int, ...], keepdims: bool = False) -> Rounded:
-        """A sum in any order: each term meets fewer roundings than there are terms."""
+        """A sum in any order: each term meets fewer roundings than there are terms. A zero may have either sign."""
         value = self.value.sum(axis=axis, keepdims=keepdims)
         terms = self.value.size // max(value.size, 1)
         error, size = (x.sum(axis=axis, keepdims=keepdims) for x in (self.error, self.size))
-        return Rounded(value, error + terms * UNIT / (1 - terms * UNIT) * size)
+        return Rounded(value, error + terms * UNIT / (1 - terms * UNIT) * size + FLUSHED)
 
     def max(self, axis: int, keepdims: bool = False) -> Rounded:
         """The largest; as far off as the one most off."""
