@@ -25,7 +25,7 @@ from examples.build import TARGET, TRITON_ENVIRONMENT, compile_triton, triton_ve
 
 CLANG_FLAGS = (
     *("-x", "hip", f"--offload-arch={TARGET}", "--offload-device-only", "--no-gpu-bundle-output"),
-    *("-nogpulib", "-nogpuinc", "-std=c++17", "-O3"),
+    *("-nogpulib", "-nogpuinc", "-fuse-cuid=none", "-std=c++17", "-O3"),
 )
 
 
@@ -106,7 +106,7 @@ def compile_source(source: Path, clang: str, rival: Rival | None) -> tuple[bytes
         if attributes is None:
             return None
         data, lds = compile_triton(source, {"llvm_fn_attrs": attributes} if attributes else {})
-        return data, lds, triton_version(), f"{ENVIRONMENT} {attributes}".strip()
+        return data, lds, _triton(), f"{ENVIRONMENT} {attributes}".strip()
     extra = rival.clang if rival else ()
     if extra is None:
         return None
@@ -116,6 +116,13 @@ def compile_source(source: Path, clang: str, rival: Rival | None) -> tuple[bytes
         flags = [*CLANG_FLAGS, *extra]
         subprocess.run([clang, *flags, f"-I{SOURCES}", "-o", str(output), str(source)], check=True)
         return output.read_bytes(), 0, shown, " ".join(flags)
+
+
+def _triton() -> str:
+    """Triton's version, and the commit of the LLVM that makes its AMD code."""
+    from triton.backends.amd.compiler import get_amd_codegen_revision
+
+    return f"{triton_version()} (LLVM {get_amd_codegen_revision()[:12]})"
 
 
 if __name__ == "__main__":
