@@ -1,25 +1,32 @@
 """What stops a kernel from gaining more: a bound that no order of its regions can beat, what waves wait for, the busiest unit.
 
-All by the cycle model. The bound is for one wave on a SIMD: a region takes at least its longest chain of dependences, at least
-what its busiest unit is taken, and an issue slot an instruction; values from before the region are taken to be there. Waits and
-nops are left out, so trimming them is in it too. Renaming, other instructions and moves between blocks are not.
+All by the cycle model. The bound follows one wave along the representative path. A region takes at least its chains of
+dependences, those that began in regions before it included, what its busiest unit is taken, and an issue slot an instruction;
+no instruction issues before its region. Every step is the earliest possible, so a legal order of the same regions cannot be
+faster. Waits, nops and barriers count nothing: trimming them is in it too. Renaming, other instructions and moves between
+blocks are not, nor are other waves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from asmevo.backend.timing.model import Estimate
+from asmevo.backend.timing.trace import representative_path
 from asmevo.backend.timing.whole import DispatchTiming
-from asmevo.ir.analysis.costs import Port
+from asmevo.ir.analysis.costs import Port, Timed
+from asmevo.ir.analysis.flow import Flow
 from asmevo.ir.analysis.manager import AnalysisManager
+from asmevo.ir.isa.chips import chip_for
 from asmevo.ir.kernel import Kernel
+from asmevo.ir.registers import units
+from asmevo.passes.fillers import is_filler
 from asmevo.passes.regions import RegionGraph, regions_of
-from asmevo.passes.scheduling.clock import Costs, edge_cycles
+from asmevo.passes.scheduling.clock import Costs, costs_for, edge_cycles
 
-MEMORY = ("vmcnt", "lgkmcnt")
-"""Waits for vector memory, and for LDS and scalar memory."""
+_LONGEST = 24_000
+"""Instructions of the path, as in the static model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +42,9 @@ class Bound:
     busiest: str
     busiest_share: float
 
-    def words(self) -> str:
-        """The bound in a few words: a unit at more than half its peak, else the largest wait."""
-        if self.busiest_share > 0.5:
-            return f"{self.busiest} {self.busiest_share:.0%}"
-        return ", ".join(f"{cause} {share:.0%}" for cause, share in list(self.waits.items())[:3])
-
 
 def bound(kernel: Kernel, estimate: Estimate, timings: Sequence[DispatchTiming]) -> Bound:
     """The bound of `kernel` with executions as in `estimate`, of which `timings` models the launches."""
-    manager = AnalysisManager(kernel)
-    executed = {label: cost.executions for label, cost in estimate.per_block.items() if cost.executions}
-    cycles = float(sum(executed[b.label] * _block(kernel, b.label, manager) for b in kernel.blocks if b.label in executed))
     whole = max(sum(sum(t.timing.block_cycles.values()) for t in timings), 1.0)
     waits: dict[str, float] = {}
     for timing in timings:
@@ -59,29 +57,100 @@ def bound(kernel: Kernel, estimate: Estimate, timings: Sequence[DispatchTiming])
         "vector cache": max(t.timing.utilisation.vector_cache for t in timings),
     }
     busiest = max(busy, key=lambda unit: busy[unit])
-    return Bound(cycles, dict(sorted(waits.items(), key=lambda item: -item[1])), busiest, busy[busiest])
+    ordered = dict(sorted(waits.items(), key=lambda item: -item[1]))
+    return Bound(least_cycles(kernel, estimate), ordered, busiest, busy[busiest])
 
 
-def _block(kernel: Kernel, label: str, manager: AnalysisManager) -> int:
-    """A block's bound: what lies between its regions, branches and the like, takes a slot each."""
+def least_cycles(kernel: Kernel, estimate: Estimate) -> float:
+    """The bound alone: each block by its later visits on the path, as the static model weighs it, times its executions."""
+    manager = AnalysisManager(kernel)
+    counts = {block.label: 0 for block in kernel.blocks}
+    counts |= {label: cost.executions for label, cost in estimate.per_block.items()}
+    path = representative_path(manager.get(Flow), counts, _LONGEST)
+    steps = {label: list(_steps(kernel, label, manager)) for label, count in counts.items() if count}
+    wave = _Wave()
+    visits: dict[str, list[int]] = {}
+    for label in path:
+        visits.setdefault(label, []).append(wave.run(steps[label]))
+    for label in steps:
+        if label not in visits:
+            visits[label] = [_Wave().run(steps[label])]
+    mean = {label: sum(found[1:]) / (len(found) - 1) if len(found) > 1 else found[0] for label, found in visits.items()}
+    return float(sum(mean[label] * counts[label] for label in steps))
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """A region's nodes with their costs; `before` are the nodes that each must follow, and by how many cycles."""
+
+    slot: int
+    timed: tuple[Timed, ...]
+    before: tuple[tuple[tuple[int, int], ...], ...]
+    entering: tuple[tuple[int, ...], ...]
+    taken: int
+
+
+def _steps(kernel: Kernel, label: str, manager: AnalysisManager) -> Iterator[_Region]:
+    """A block as regions; each instruction between them is one of its own."""
     block = kernel.block(label)
-    regions = regions_of(block)
-    inside = sum(region.stop - region.start for region in regions)
-    graphs = [RegionGraph.build(kernel, region, manager) for region in regions]
-    costs = [Costs.of(graph) for graph in graphs]
-    slot = costs[0].slot if costs else 4
-    return sum(map(_region, graphs, costs)) + slot * (len(block.instructions) - inside)
+    slot, costs_of = chip_for(kernel.target).slot.value, costs_for(kernel.target)
+    regions = {region.start: region for region in regions_of(block)}
+    at = 0
+    while at < len(block.instructions):
+        if region := regions.get(at):
+            graph = RegionGraph.build(kernel, region, manager)
+            yield _region(graph, Costs.of(graph))
+            at = region.stop
+            continue
+        if not is_filler(block.instructions[at]):
+            cost = costs_of(block.instructions[at])
+            yield _Region(slot, (cost,), ((),), (tuple(units(cost.reads | cost.accumulator)),), 0)
+        at += 1
 
 
-def _region(graph: RegionGraph, costs: Costs) -> int:
+def _region(graph: RegionGraph, costs: Costs) -> _Region:
     timed = costs.timed
-    behind = [0] * len(timed)
-    ports = [0] * len(Port)
-    for node in range(len(timed) - 1, -1, -1):
-        ports[timed[node].port] += timed[node].busy_cycles
-        paths = (
-            (edge_cycles(timed, node, after) if (node, after) in graph.data else 0) + behind[after]
-            for after in graph.successors[node]
-        )
-        behind[node] = max(paths, default=0)
-    return max(max(behind, default=0) + costs.slot, max(ports), costs.slot * len(timed))
+    before = tuple(
+        tuple((p, edge_cycles(timed, p, node) if (p, node) in graph.data else 0) for p in graph.predecessors[node])
+        for node in range(len(timed))
+    )
+    entering = tuple(
+        tuple(units((cost.reads | cost.accumulator) & units_before))
+        for cost, units_before in zip(timed, costs.entering, strict=True)
+    )
+    ports: dict[Port, list[int]] = {}
+    for cost in timed:
+        ports.setdefault(cost.port, []).append(cost.busy_cycles)
+    # The last of a port need not end for the next region to begin.
+    taken = max((sum(busy) - max(busy) for busy in ports.values()), default=0)
+    return _Region(costs.slot, timed, before, entering, taken)
+
+
+@dataclass(slots=True)
+class _Wave:
+    """A wave's earliest time, and by unit its last writer and when that issued at the earliest."""
+
+    now: int = 0
+    writers: dict[int, tuple[Timed, int]] = field(default_factory=dict[int, tuple[Timed, int]])
+
+    def run(self, steps: Sequence[_Region]) -> int:
+        """The cycles of one visit to a block."""
+        started = self.now
+        for region in steps:
+            self.now += self._region(region)
+        return self.now - started
+
+    def _region(self, region: _Region) -> int:
+        issued: list[int] = []
+        for cost, before, entering in zip(region.timed, region.before, region.entering, strict=True):
+            at = max((issued[p] + cycles for p, cycles in before), default=self.now)
+            for unit in entering:
+                if unit in self.writers:
+                    writer, when = self.writers[unit]
+                    at = max(at, when + edge_cycles((writer, cost), 0, 1))
+            issued.append(max(at, self.now))
+        for cost, when in zip(region.timed, issued, strict=True):
+            for unit in units(cost.writes):
+                self.writers[unit] = (cost, when)
+        last = max(issued, default=self.now) - self.now
+        return max(last + region.slot, region.taken + region.slot, region.slot * len(region.timed)) if region.timed else 0

@@ -171,8 +171,8 @@ def _bounds(rows: Sequence[Row], method: str) -> Iterator[str]:
     yield "## What stops the gain"
     yield ""
     yield (
-        '"No order beats" is the most that reordering within regions and trimming waits and nops can gain by the static model, '
-        f"were everything from before a region there in time; `{method}` reaches the gain beside it."
+        '"No order beats" is the most that reordering within regions and trimming waits and nops can gain by the static model '
+        f"(`bench/suite/bounds.py`); `{method}` reaches the gain beside it."
     )
     yield ""
     header = ("kernel", "waves per SIMD", "no order beats", method, "busiest unit", "waves wait for, % of their time")
