@@ -3,8 +3,9 @@
 All by the cycle model. The bound follows one wave along the representative path. A region takes at least its chains of
 dependences, those that began in regions before it included, what its busiest unit is taken, and an issue slot an instruction;
 no instruction issues before its region. Every step is the earliest possible, so a legal order of the same regions cannot be
-faster. Waits, nops and barriers count nothing: trimming them is in it too. Renaming, other instructions and moves between
-blocks are not, nor are other waves.
+faster. A wait counter counts down in order: who waits for one operation waits for those of its counter before it, as does a
+barrier for what must be complete there. Waits and nops themselves count nothing: trimming them is in it too. Renaming, other
+instructions and moves between blocks are not, nor are other waves.
 """
 
 from __future__ import annotations
@@ -81,12 +82,18 @@ def least_cycles(kernel: Kernel, estimate: Estimate) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """A region's nodes with their costs; `before` are the nodes that each must follow, and by how many cycles."""
+    """A region's nodes with their costs.
+
+    `before` are the nodes that each must follow, and by how many cycles, None for the end of a memory operation. `entering` are
+    the units whose values come from before the region, `outstanding` is what a barrier allows of (vmcnt, lgkmcnt), `taken` how
+    long the busiest unit is.
+    """
 
     slot: int
     timed: tuple[Timed, ...]
-    before: tuple[tuple[tuple[int, int], ...], ...]
+    before: tuple[tuple[tuple[int, int | None], ...], ...]
     entering: tuple[tuple[int, ...], ...]
+    outstanding: tuple[tuple[int, int] | None, ...]
     taken: int
 
 
@@ -104,14 +111,14 @@ def _steps(kernel: Kernel, label: str, manager: AnalysisManager) -> Iterator[_Re
             continue
         if not is_filler(block.instructions[at]):
             cost = costs_of(block.instructions[at])
-            yield _Region(slot, (cost,), ((),), (tuple(units(cost.reads | cost.accumulator)),), 0)
+            yield _Region(slot, (cost,), ((),), (tuple(units(cost.reads | cost.accumulator)),), (None,), 0)
         at += 1
 
 
 def _region(graph: RegionGraph, costs: Costs) -> _Region:
     timed = costs.timed
     before = tuple(
-        tuple((p, edge_cycles(timed, p, node) if (p, node) in graph.data else 0) for p in graph.predecessors[node])
+        tuple((p, _between(timed, p, node) if (p, node) in graph.data else 0) for p in graph.predecessors[node])
         for node in range(len(timed))
     )
     entering = tuple(
@@ -123,15 +130,23 @@ def _region(graph: RegionGraph, costs: Costs) -> _Region:
         ports.setdefault(cost.port, []).append(cost.busy_cycles)
     # The last of a port need not end for the next region to begin.
     taken = max((sum(busy) - max(busy) for busy in ports.values()), default=0)
-    return _Region(costs.slot, timed, before, entering, taken)
+    return _Region(costs.slot, timed, before, entering, costs.outstanding, taken)
+
+
+def _between(timed: Sequence[Timed], source: int, target: int) -> int | None:
+    return None if timed[source].vmcnt or timed[source].lgkmcnt else edge_cycles(timed, source, target)
 
 
 @dataclass(slots=True)
 class _Wave:
-    """A wave's earliest time, and by unit its last writer and when that issued at the earliest."""
+    """A wave's earliest time, by unit its last writer with its issue and its end, and the ends of each counter's operations.
+
+    An end of a counter is no earlier than the one before it.
+    """
 
     now: int = 0
-    writers: dict[int, tuple[Timed, int]] = field(default_factory=dict[int, tuple[Timed, int]])
+    writers: dict[int, tuple[Timed, int, int]] = field(default_factory=dict[int, tuple[Timed, int, int]])
+    ends: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
 
     def run(self, steps: Sequence[_Region]) -> int:
         """The cycles of one visit to a block."""
@@ -140,17 +155,32 @@ class _Wave:
             self.now += self._region(region)
         return self.now - started
 
+    def _end(self, cost: Timed, issued: int) -> int:
+        """When a memory operation is known to be complete: with those of its counters before it."""
+        end = issued + cost.result_cycles
+        for ends, counts in zip(self.ends, (cost.vmcnt, cost.lgkmcnt), strict=True):
+            if counts:
+                end = max([end, *ends[-1:]])
+                ends.append(end)
+        return end
+
     def _region(self, region: _Region) -> int:
         issued: list[int] = []
-        for cost, before, entering in zip(region.timed, region.before, region.entering, strict=True):
-            at = max((issued[p] + cycles for p, cycles in before), default=self.now)
+        ended: list[int] = []
+        nodes = zip(region.timed, region.before, region.entering, region.outstanding, strict=True)
+        for cost, before, entering, outstanding in nodes:
+            at = max((ended[p] if cycles is None else issued[p] + cycles for p, cycles in before), default=self.now)
             for unit in entering:
                 if unit in self.writers:
-                    writer, when = self.writers[unit]
-                    at = max(at, when + edge_cycles((writer, cost), 0, 1))
+                    writer, when, end = self.writers[unit]
+                    at = max(at, end if writer.vmcnt or writer.lgkmcnt else when + edge_cycles((writer, cost), 0, 1))
+            for ends, allowed in zip(self.ends, outstanding or (), strict=False):
+                if len(ends) > allowed:
+                    at = max(at, ends[-1 - allowed])
             issued.append(max(at, self.now))
-        for cost, when in zip(region.timed, issued, strict=True):
+            ended.append(self._end(cost, issued[-1]))
+        for cost, when, end in zip(region.timed, issued, ended, strict=True):
             for unit in units(cost.writes):
-                self.writers[unit] = (cost, when)
+                self.writers[unit] = (cost, when, end)
         last = max(issued, default=self.now) - self.now
         return max(last + region.slot, region.taken + region.slot, region.slot * len(region.timed)) if region.timed else 0

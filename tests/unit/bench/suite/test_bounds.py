@@ -50,3 +50,17 @@ def test_what_no_one_needs_is_not_waited_for():
     assert chain >= apart
     stores, cycles = least("global_store_dword v[0:1], v2, off\ns_waitcnt vmcnt(0)\ns_endpgm\n")
     assert stores < cycles
+
+
+def test_who_waits_for_one_waits_for_those_before_it():
+    read = "ds_read_b32 v2, v3\ns_waitcnt lgkmcnt(0)\nv_mov_b32_e32 v0, v2\ns_endpgm\n"
+    alone, _ = least(read)
+    behind, cycles = least("s_load_dword s4, s[0:1], 0x0\n" + read)
+    assert alone + 50 < behind <= cycles
+
+
+def test_a_barrier_waits_for_what_must_be_complete():
+    text = "ds_write_b32 v3, v2\n{}s_barrier\nv_mov_b32_e32 v0, 0\ns_endpgm\n"
+    waited, cycles = least(text.format("s_waitcnt lgkmcnt(0)\n"))
+    free, _ = least(text.format(""))
+    assert free < waited <= cycles
