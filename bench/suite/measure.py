@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from asmevo.backend.launch import Dispatch
-from asmevo.backend.timing.model import estimate
 from asmevo.backend.timing.whole import DispatchTiming, dispatch_timing
 from asmevo.diagnostics import DiagnosticError
 from asmevo.frontend.codeobject import load_file
@@ -153,15 +152,15 @@ def measure(
 
 def _subject(path: Path, launch: Path) -> _Subject:
     kernel = recover(load_file(path))
-    dispatches = load_launches(launch, kernel)
+    return _measured(kernel, load_launches(launch, kernel))
+
+
+def _measured(kernel: Kernel, dispatches: Sequence[Dispatch]) -> _Subject:
     profile = profile_kernel(kernel, dispatches)
     timings = [dispatch_timing(kernel, dispatch) for dispatch in dispatches]
-    return _Subject(kernel, dispatches, profile, timings, _cycles(kernel, profile, timings))
-
-
-def _cycles(kernel: Kernel, profile: Profile, timings: Sequence[DispatchTiming]) -> Cycles:
-    now = estimate(kernel, dict(profile.executions), waves_per_simd=profile.waves_per_simd).total_cycles
-    return Cycles(now, full_occupancy_cycles(kernel, profile), sum(timing.cycles for timing in timings))
+    full = full_occupancy_cycles(kernel, profile)
+    cycles = Cycles(profile.estimate.total_cycles, full, sum(timing.cycles for timing in timings))
+    return _Subject(kernel, dispatches, profile, timings, cycles)
 
 
 def _find(subject: _Subject, method: str, plan: Plan) -> Found:
@@ -177,9 +176,10 @@ def _find(subject: _Subject, method: str, plan: Plan) -> Found:
     outcome = verdict.outcome.value
     if not verdict.outcome.is_success:
         return Found(subject.cycles, f"{outcome}: {verdict.reason}".rstrip(": "), "", attempts, 0, seconds)
-    timings = [dispatch_timing(kernel, dispatch) for dispatch in subject.dispatches]
+    # Profiled anew: a pass may change how often a block runs, as unrolling does.
+    after = _measured(kernel, subject.dispatches)
     basis = ", ".join(f"{item.method}: {item.outcome.value}" for item in verdict.basis)
-    return Found(_cycles(kernel, subject.profile, timings), outcome, basis, attempts, commits, seconds)
+    return Found(after.cycles, outcome, basis, attempts, commits, seconds)
 
 
 def _passed(subject: _Subject, judge: Judge, pipeline: str) -> tuple[Kernel, Verdict | None, int, int]:
