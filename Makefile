@@ -7,7 +7,7 @@ JOBS   ?= 2
 LLVM_CONFIG ?= llvm-config-22
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check fmt lint types imports bench bench-timing bench-equivalence soundness triage mutants isa-check isa-docs isa-descriptors fuzz fuzz-smoke clean
+.PHONY: help demo test test-slow check fmt lint types imports bench bench-suite bench-timing bench-equivalence soundness triage mutants isa-check isa-docs isa-descriptors fuzz fuzz-smoke clean
 
 help: ## Print this help
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -45,6 +45,9 @@ imports: $(STAMP) ## Check that imports point one way
 
 bench: $(STAMP) ## Time the parser, emulator and passes on this machine
 	$(BIN)/python bench/run.py
+
+bench-suite: $(STAMP) ## Gains on the benchmark suite's 34 kernels (modelled): SECONDS=30 for a search, RIVALS=build/rivals, OUT=folder
+	$(BIN)/python -m bench.suite $(if $(SECONDS),--search $(SECONDS)) $(if $(RIVALS),--rivals $(RIVALS)) --out $(or $(OUT),build/suite)
 
 bench-timing: $(STAMP) ## Compare the cycle model with published measurements; writes docs/timing_validation.md
 	$(BIN)/python -m bench.timing --write

@@ -14,6 +14,7 @@ import importlib.util
 import json
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -71,10 +72,10 @@ def clang_version(clang: str) -> str:
     return f"{shown.stdout.splitlines()[0]}; {' '.join(CLANG_FLAGS)}"
 
 
-def compile_triton(path: Path) -> tuple[bytes, int]:
+def compile_triton(path: Path, options: Mapping[str, Any] | None = None) -> tuple[bytes, int]:
     """The code object of a Triton source and the LDS bytes that a launch must give it.
 
-    The source is a module with KERNEL, SIGNATURE, CONSTANTS, ALIGNED and OPTIONS.
+    The source is a module with KERNEL, SIGNATURE, CONSTANTS, ALIGNED and OPTIONS, to which `options` are added.
     """
     import triton
     from triton.backends.compiler import GPUTarget
@@ -85,7 +86,7 @@ def compile_triton(path: Path) -> tuple[bytes, int]:
     signature = {name: module.SIGNATURE.get(name, "constexpr") for name in names}
     attributes = {(names.index(name),): [["tt.divisibility", 16]] for name in module.ALIGNED}
     source = ASTSource(module.KERNEL, signature, dict(module.CONSTANTS), attributes)
-    built = triton.compile(source, target=GPUTarget("hip", TARGET, WAVE), options=dict(module.OPTIONS))
+    built = triton.compile(source, target=GPUTarget("hip", TARGET, WAVE), options={**module.OPTIONS, **(options or {})})
     return built.asm["hsaco"], built.metadata.shared
 
 
