@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from asmevo.verify.equivalence.divergence import Divergence, shown
+from asmevo.verify.equivalence.divergence import Divergence, Faulting
 from asmevo.verify.equivalence.evaluate import Evaluator
 from asmevo.verify.equivalence.replay import Replay
 from asmevo.verify.equivalence.solver import Prover
@@ -97,15 +97,15 @@ def _run(
     attempts: Iterable[int],
     deadline: float,
     replay: Callable[[], Replay],
-) -> Divergence | None:
+) -> Divergence | Faulting | None:
     pairs = {d.unit: (d.before, d.after) for d in differing}
     if time.monotonic() >= deadline:
         return None
     return replay().find(pairs.get, wanted, attempts, lambda: time.monotonic() < deadline)
 
 
-def _refuted(found: Divergence, assumptions: tuple[str, ...]) -> Verdict:
-    before, after = shown(found.before, found.bits), shown(found.after, found.bits)
+def _refuted(found: Divergence | Faulting, assumptions: tuple[str, ...]) -> Verdict:
+    before, after = found.texts
     counterexample = Counterexample(found.where, before, after, str(found))
     reason = f"{found.where} is {before} before and {after} after the edit"
     return Verdict(Outcome.REFUTED, (Basis("emulator", Outcome.REFUTED, reason, assumptions),), counterexample, reason)

@@ -33,6 +33,7 @@ LDS_BYTES = 1 << 16
 HIGH_WORD = 0x11
 """The upper half of an address in the buffer whose lower half is small."""
 _LIMIT = 100_000
+_MEMORY_FAULTS = frozenset({"out-of-bounds", "misaligned", "write-to-readonly"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,16 @@ class WaveState:
     def unit(self, unit: int, lane: int) -> int:
         """Return one register's value in one lane."""
         return int(self.vector[unit - VGPR0, lane] if unit >= VGPR0 else self.scalar[unit])
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFault:
+    """An access that cannot be made: `kind` as the emulator names it; the instruction's place in its window."""
+
+    kind: str
+    index: int
+    lane: int
+    address: int
 
 
 class WindowRunner:
@@ -73,6 +84,10 @@ class WindowRunner:
         wave = self._wave
         wave.start(state)
         return wave.view if wave.go(_LIMIT) == layout.END else None
+
+    def memory_fault(self) -> MemoryFault | None:
+        """Return what ended the last run; None when that was no access to memory."""
+        return self._wave.memory_fault()
 
     def trace(self, state: WaveState, stops: Iterable[int] | None = None) -> Iterator[tuple[int, WaveState]]:
         """Yield (n, the state after instruction n) for ascending `stops` (None: for each), until a fault."""
@@ -136,6 +151,13 @@ class _Wave:
             view.memory[:] = state.memory
             view.lds[:] = state.lds
             self._memories = state.memory, state.lds
+
+    def memory_fault(self) -> MemoryFault | None:
+        record = self._states[0]
+        kind = layout.FAULT_KINDS[int(record["fault"])]
+        if kind not in _MEMORY_FAULTS or int(record["fault_unit"]):
+            return None
+        return MemoryFault(kind, int(record["at"]), int(record["fault_lane"]), int(record["fault_address"]))
 
     def go(self, executed: int) -> int:
         """Run until `executed` instructions of the window are done, or it ends. Return the native status."""

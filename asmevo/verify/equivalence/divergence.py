@@ -18,7 +18,7 @@ import numpy.typing as npt
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.registers import SCC, VGPR0, unit_name, units
-from asmevo.verify.equivalence.concrete import WaveState, WindowRunner, may_store
+from asmevo.verify.equivalence.concrete import MemoryFault, WaveState, WindowRunner, may_store
 from asmevo.verify.equivalence.settled import exec_of
 
 _Written = list[tuple[int, npt.NDArray[np.uint32]]]
@@ -87,10 +87,37 @@ class Divergence:
     parted: Parting | None
     entry: str
 
+    @property
+    def texts(self) -> tuple[str, str]:
+        """Both values, in hex and as number."""
+        return shown(self.before, self.bits), shown(self.after, self.bits)
+
     def __str__(self) -> str:
         last = [f"{s.instruction.mnemonic} [{s.index}]" if s else "what it was at entry" for s in self.steps]
         text = f"on {self.entry}; last changed by {last[0]} before and {last[1]} after the edit"
         return f"{text}; {self.parted}" if self.parted else text
+
+
+@dataclass(frozen=True, slots=True)
+class Faulting:
+    """A confirmed difference: the original runs to its end on a state, and the edited window makes an access that faults."""
+
+    fault: MemoryFault
+    instruction: Instruction
+    entry: str
+
+    where = "the end of the run"
+    texts = ("reached", "not reached")
+
+    def __str__(self) -> str:
+        f = self.fault
+        text = f"{self.instruction.mnemonic} [{f.index}] accesses {f.address:#x} in lane {f.lane}, which is {f.kind}"
+        return f"on {self.entry}; {text}; the original makes no such access"
+
+
+def faulting(edited: WindowRunner, fault: MemoryFault, state: WaveState) -> Faulting:
+    """Report the fault that the edited window ended with."""
+    return Faulting(fault, edited.instructions[fault.index], f"an entry state, exec={exec_of(state):#x}")
 
 
 def shown(value: int, bits: int) -> str:

@@ -287,13 +287,16 @@ class Executor:
 
         `versions` are the memories it loads from. Matrix instructions ignore EXEC and overwrite all lanes. Of any other, the
         result also depends on M0, the old destination and, unless its definition rules that out, on EXEC, whatever the
-        instruction does with them.
+        instruction does with them. A product of integer matrices is added to its accumulator modulo 2^32, element by element.
         """
         matrix = definition.family is Family.MATRIX and not definition.mnemonic.startswith("v_accvgpr")
         machine = self.machine
         args = list(versions)
         shape: list[Hashable] = [name, definition.mnemonic, i.modifiers]
+        added = self._accumulator(i, definition)
         for operand, spec in zip(i.operands, definition.operands, strict=True):
+            if added is not None and spec.name == "src2":
+                continue
             if isinstance(operand, Register):
                 signs = (operand.negate, operand.absolute, operand.sign_extend)
                 shape.append((spec.name, spec.role, operand.range.count, signs, operand.range.unit >= VGPR0))
@@ -312,13 +315,25 @@ class Executor:
         for position, (operand, spec) in enumerate(zip(i.operands, definition.operands, strict=True)):
             if isinstance(operand, Register) and spec.role is not Role.READ:
                 for k in range(operand.range.count):
-                    self._opaque(operand.range.unit + k, args, (*shape, position, k))
+                    plus = added[k] if added and operand.range.unit >= VGPR0 else None
+                    self._opaque(operand.range.unit + k, args, (*shape, position, k), plus)
         for unit in units(definition.implicit_writes):
             self._opaque(unit, args, (*shape, "implicit", unit))
 
-    def _opaque(self, unit: int, args: list[Term], attr: tuple[Hashable, ...]) -> None:
+    def _accumulator(self, i: Instruction, definition: OpcodeDef) -> list[Term] | None:
+        """Return what an integer matrix product is added to, none for zero; None for any other instruction."""
+        if not definition.mnemonic.startswith("v_mfma_i32_"):
+            return None
+        source = operand_of(i, "src2")
+        if isinstance(source, Register):
+            first = source.range.unit
+            return [self.machine.read(k, 1, None) for k in range(first, first + source.range.count)]
+        return [] if isinstance(source, Immediate) and self._programs.constant(i, "src2") == 0 else None
+
+    def _opaque(self, unit: int, args: list[Term], attr: tuple[Hashable, ...], plus: Term | None = None) -> None:
         bits = 1 if unit == SCC else 32
-        self.machine.write(unit, self._n.table.node("atom", bits, tuple(args), attr, unit >= VGPR0), None)
+        value = self._n.table.node("atom", bits, tuple(args), attr, unit >= VGPR0)
+        self.machine.write(unit, value if plus is None else self._n.make("add", bits, (value, plus)), None)
 
 
 Leaf = Callable[[Executor, Instruction, Step, list[Term], Term | None], Term]

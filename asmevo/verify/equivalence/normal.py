@@ -363,6 +363,20 @@ def _slt(n: Normaliser, bits: int, args: tuple[Term, ...], attr: Hashable) -> Te
     return _less(n, "slt", args)
 
 
+_INFINITY: dict[Hashable, int] = {"f16": 0x7C00, "bf16": 0x7F80, "f32": 0x7F800000, "f64": 0x7FF << 52}
+
+
+def _unordered(n: Normaliser, bits: int, args: tuple[Term, ...], attr: Hashable) -> Term:
+    """Whether either of two floats is a NaN, whatever MODE is: flushing a denormal makes none."""
+    infinity = _INFINITY.get(attr)
+    if infinity is None:
+        return n.table.node("funo", bits, args, attr)
+    width = args[0].bits
+    top, rest = n.const(width, infinity), n.const(width, (1 << (width - 1)) - 1)
+    sizes = (n.make("and", width, (value, rest)) for value in args[:2])
+    return n.make("or", 1, tuple(n.make("ult", 1, (top, size)) for size in sizes))
+
+
 # Lanes ---------------------------------------------------------------------------------------------------------------------
 
 
@@ -400,5 +414,5 @@ def _gather(n: Normaliser, bits: int, args: tuple[Term, ...], attr: Hashable) ->
 _RULES: dict[str, Rule] = {
     "add": _add, "sub": _sub, "mul": _mul, "shl": _shl, "lshr": _lshr, "ashr": _ashr, "zext": _zext, "sext": _sext,
     "extract": _extract, "concat": _concat, "not": _not, "and": _and, "or": _or, "xor": _xor, "ite": _ite, "eq": _eq,
-    "ult": _ult, "slt": _slt, "lane_bit": _lane_bit, "ballot": _ballot, "gather": _gather,
+    "ult": _ult, "slt": _slt, "lane_bit": _lane_bit, "ballot": _ballot, "gather": _gather, "funo": _unordered,
 }  # fmt: skip

@@ -17,19 +17,22 @@ import numpy as np
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.registers import MODE, UNIT_COUNT, VGPR0, unit_name, units
-from asmevo.verify.equivalence.concrete import WaveState, WindowRunner
-from asmevo.verify.equivalence.divergence import Divergence, Place, divergence
+from asmevo.verify.equivalence.concrete import MemoryFault, WaveState, WindowRunner
+from asmevo.verify.equivalence.divergence import Divergence, Faulting, Place, divergence, faulting
 from asmevo.verify.equivalence.execute import Programs
 from asmevo.verify.equivalence.facts import Facts
 from asmevo.verify.equivalence.machine import AddressUse
-from asmevo.verify.equivalence.settled import Documented, Settling
+from asmevo.verify.equivalence.settled import Documented, Grade, Settling
 from asmevo.verify.equivalence.states import EntryStates
 from asmevo.verify.equivalence.terms import Term
+from asmevo.verify.equivalence.variation import Varied, lasting
 
 _REGISTERS = (1 << UNIT_COUNT) - 1
 _MOST_PLACES = 24
 """How many differing places of one state are looked at."""
 _MOST_LANES = 4
+_MOST_VARIED = 4
+"""On how many states undocumented bits are varied."""
 
 
 class Replay:
@@ -52,6 +55,8 @@ class Replay:
         self._states = EntryStates(uses, facts, needed)
         self._documented = Documented(self._runners, programs)
         self._settling = tuple(Settling(runner, programs) for runner in self._runners)
+        self._varied = (Varied(self._runners[0], programs), Varied(self._runners[1], programs))
+        self._only_the_edit = False
         self.problem = self._runners[0].problem or self._runners[1].problem
 
     def find(
@@ -60,7 +65,7 @@ class Replay:
         wanted: Sequence[Mapping[int, tuple[int, ...]]],
         attempts: Iterable[int],
         may_go_on: Callable[[], bool],
-    ) -> Divergence | None:
+    ) -> Divergence | Faulting | None:
         """Return the first confirmed difference; None when no state showed one.
 
         `terms` gives the final terms of a differing unit or of memory ("memory", "lds"), None where they are the same term.
@@ -69,29 +74,48 @@ class Replay:
         if self.problem is not None:
             return None
         faulted = False
-        documented: dict[int | str, bool] = {}
+        varied = 0
+        grades: dict[int | str, Grade] = {}
         for attempt in attempts:
             if not may_go_on():
                 return None
             values = wanted[attempt] if attempt < len(wanted) else None
             state = self._states.state(attempt, values, faulted)
             places = self.places(state)
-            faulted |= places is None
+            if places is None:
+                fault = self.fault_of_the_edit()
+                if fault is not None:
+                    return faulting(self._runners[1], fault, state)
+                faulted = True
+            doubtful: list[Place] = []
             for place in places or ():
                 key = place.space if place.unit is None else place.unit
-                if key not in documented:
+                if key not in grades:
                     pair = terms(key)
-                    documented[key] = pair is not None and self._documented.holds(pair)
-                if documented[key] and all(s.is_settled(state, place.unit, place.lane) for s in self._settling):
+                    grades[key] = Grade.UNSETTLED if pair is None else self._documented.grade(pair)
+                if grades[key] is Grade.UNSETTLED:
+                    continue
+                if grades[key] is Grade.EXACT and all(s.is_settled(state, place.unit, place.lane) for s in self._settling):
+                    return divergence(self._runners, state, place)
+                doubtful.append(place)
+            if doubtful and varied < _MOST_VARIED:
+                varied += 1
+                place = lasting(self._varied, state, doubtful)
+                if place is not None:
                     return divergence(self._runners, state, place)
         return None
 
     def places(self, state: WaveState) -> list[Place] | None:
         """Run both windows. Return the first differing places, registers before memories; None when a window faults."""
-        finals = [runner.run(state) for runner in self._runners]
-        if finals[0] is None or finals[1] is None:
+        one, other = self._runners[0].run(state), self._runners[1].run(state)
+        self._only_the_edit = one is not None and other is None
+        if one is None or other is None:
             return None
-        return list(islice(self._differing(finals[0], finals[1]), _MOST_PLACES))
+        return list(islice(self._differing(one, other), _MOST_PLACES))
+
+    def fault_of_the_edit(self) -> MemoryFault | None:
+        """Return what ended the edited window in the last run, when the original reached its end."""
+        return self._runners[1].memory_fault() if self._only_the_edit else None
 
     def _differing(self, one: WaveState, other: WaveState) -> Iterator[Place]:
         """Some lanes of each register that differs, one byte of each memory."""

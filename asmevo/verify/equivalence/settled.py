@@ -9,6 +9,7 @@ signed zeros, AGPR moves under a partial EXEC) refutes nothing.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -25,11 +26,20 @@ from asmevo.verify.equivalence.terms import Term, cone
 
 _FULL = (1 << 64) - 1
 _FLOAT_OPS = frozenset(op.value for op in FLOATS) | {"native"}
+_FORMATS = frozenset({"f16", "bf16", "f32", "f64", "fp8", "bf8", "fp6", "bf6", "fp4"})
 _NEVER = frozenset({"suppressed"})
 """Terms whose value no source settles."""
 
 Lanes = npt.NDArray[np.bool_]
 Words = npt.NDArray[np.uint32]
+
+
+class Grade(enum.Enum):
+    """What is known of the bits that a difference rests on, whatever the windows run on."""
+
+    EXACT = "every bit is documented, but for NaNs and zeros that a run may meet"
+    APPROXIMATE = "some operation is documented up to an error"
+    UNSETTLED = "no source settles them"
 
 
 class Documented:
@@ -45,17 +55,17 @@ class Documented:
                     self._mnemonics.add(i.mnemonic)
                     self._operations |= {(s.op, s.attr) for s in compiled.steps if s.op in _FLOAT_OPS}
 
-    def holds(self, pair: tuple[Term, Term]) -> bool:
-        """Whether what the final terms do not share has documented bits."""
+    def grade(self, pair: tuple[Term, Term]) -> Grade:
+        """Return how well known the bits are of what the final terms do not share."""
         left, right = (set(cone((t,))) for t in pair)
         if any(t.op in _NEVER or (t.op == "unsettled" and t.args) for t in left | right):
-            return False
+            return Grade.UNSETTLED
         for term in left ^ right:
             if (term.op, term.attr) in self._operations:
-                return False
+                return Grade.APPROXIMATE
             if term.op == "atom" and isinstance(term.attr, tuple) and not self._mnemonics.isdisjoint(map(str, term.attr[:2])):
-                return False
-        return True
+                return Grade.APPROXIMATE
+        return Grade.EXACT
 
 
 class Settling:
@@ -64,7 +74,7 @@ class Settling:
     def __init__(self, runner: WindowRunner, programs: Programs) -> None:
         self._runner = runner
         self._programs = programs
-        self._suspects = {n: ops for n, i in enumerate(runner.instructions) if (ops := _suspicion(i, programs)) is not None}
+        self._suspects = {n: ops for n, i in enumerate(runner.instructions) if (ops := suspicion(i, programs)) is not None}
         self._state: WaveState | None = None
         self._found: dict[int, Lanes | None] = {}
         self._relevant: dict[int | None, dict[int, Instruction]] = {}
@@ -98,7 +108,7 @@ class Settling:
     def _bad_lanes(self, i: Instruction, ops: frozenset[str], after: WaveState) -> Lanes | None:
         """Lanes with a NaN that the instruction made, or a zero whose sign is not documented; None for none."""
         if i.mnemonic.startswith("v_accvgpr"):
-            return None if exec_of(after) == _FULL else np.ones(LANES, np.bool_)
+            return None if is_full(after) else np.ones(LANES, np.bool_)
         effect = effects(i)
         values = _vectors(after, effect.writes)
         bad: Lanes = np.any(_has_nan(i.mnemonic, values), 0, keepdims=True)[0]
@@ -113,15 +123,17 @@ class Settling:
         return bad if bad.any() else None
 
 
-def _suspicion(i: Instruction, programs: Programs) -> frozenset[str] | None:
+def suspicion(i: Instruction, programs: Programs) -> frozenset[str] | None:
     """The float operations of an instruction that may make a value with undocumented bits; None where it cannot."""
     compiled = programs.of(i)
     if compiled is None or i.definition is None:
         return None
     ops = frozenset(s.op for s in compiled.steps) & _FLOAT_OPS
-    if ops or compiled.program.domain is Domain.INTRINSIC or i.mnemonic.startswith("v_accvgpr"):
+    # Of the intrinsics, only matrix products compute floats; the others move bits.
+    product = compiled.program.domain is Domain.INTRINSIC and i.mnemonic.startswith(("v_mfma", "v_smfmac"))
+    if i.mnemonic.startswith("v_accvgpr"):
         return ops
-    return None
+    return ops if (ops or product) and result_format(i.mnemonic) is not None else None
 
 
 def _crosses(relevant: Mapping[int, Instruction], programs: Programs) -> bool:
@@ -168,17 +180,34 @@ def exec_of(state: WaveState) -> int:
     return int(state.scalar[EXEC]) | int(state.scalar[EXEC + 1]) << 32
 
 
+def is_full(state: WaveState) -> bool:
+    """Whether every lane is active."""
+    return exec_of(state) == _FULL
+
+
 def _vectors(state: WaveState, mask: int) -> Words:
     """The vector registers of a unit set, shape (n, 64)."""
     return state.vector[[unit - VGPR0 for unit in units(mask & VECTOR_MASK)]]
 
 
+def result_format(mnemonic: str) -> str | None:
+    """The float format of an instruction's result, the first type that its mnemonic names; None for another type."""
+    for token in mnemonic.split("_"):
+        if token in _FORMATS:
+            return token
+        if token[1:].isdigit() and token[0] in "biu":
+            return None
+    return "f32"
+
+
 def _has_nan(mnemonic: str, values: Words) -> Lanes:
-    """Where register values hold a NaN in the format of the mnemonic's result, the first that it names."""
-    names = [token for token in mnemonic.split("_") if token in ("f16", "bf16", "f32", "f64")]
-    if not names or names[0] == "f32":
+    """Where register values hold a NaN in the format of the mnemonic's result."""
+    fmt = result_format(mnemonic)
+    if fmt == "f32":
         return (values & 0x7FFFFFFF) > 0x7F800000
-    if names[0] == "f64":
+    if fmt == "f64":
         return (values & 0x7FF00000) == 0x7FF00000
-    limit = 0x7C00 if names[0] == "f16" else 0x7F80
+    if fmt not in ("f16", "bf16"):
+        return np.ones_like(values, np.bool_)  # of small floats, whichever code it is
+    limit = 0x7C00 if fmt == "f16" else 0x7F80
     return ((values & 0x7FFF) > limit) | ((values >> 16 & 0x7FFF) > limit)
