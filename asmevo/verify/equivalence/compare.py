@@ -21,7 +21,7 @@ from asmevo.verify.verdict import Basis, Counterexample, Outcome, Verdict
 _STATES = 6
 _FIRST = (1, 3, 0, 2, 4, 5, 6, 7)
 """States for a first look, by number: those first whose floats are no NaN, and corner values."""
-_LATER = range(8, 16)
+_LATER = range(8, 40)
 _MOST_MODELS = 4
 
 
@@ -59,15 +59,15 @@ def decide(
         for state in states:
             if state.difference(difference.before, difference.after) is not None:
                 wanted = [_entry_units(differing, state)]
-                return _refuted_or_unknown(differing, difference, wanted, deadline, assumptions, replay)
+                return _refuted_orundecided(differing, difference, wanted, deadline, assumptions, replay)
 
     prover = Prover(deadline, lambda term: tuple(state.signature(term) for state in states), record)
     for difference in differing:
         if not prover.equal(difference.before, difference.after):
             if prover.timed_out:
-                return _unknown(f"{difference.place}: the budget of time or memory ran out", assumptions)
+                return undecided(f"{difference.place}: the budget of time or memory ran out", assumptions)
             models = [{unit: (value,) for unit, value in model.items()} for model in prover.models[-_MOST_MODELS:]]
-            return _refuted_or_unknown(differing, difference, models, deadline, assumptions, replay)
+            return _refuted_orundecided(differing, difference, models, deadline, assumptions, replay)
     return _proved("z3", f"{size}: {len(differing)} values proved equal by {prover.queries} queries", assumptions)
 
 
@@ -76,7 +76,7 @@ def _entry_units(differing: Sequence[Difference], state: Evaluator) -> Mapping[i
     return {t.attr: state.value(t) for t in cone(roots) if t.op == "var" and isinstance(t.attr, int)}
 
 
-def _refuted_or_unknown(
+def _refuted_orundecided(
     differing: Sequence[Difference],
     first: Difference,
     wanted: Sequence[Mapping[int, tuple[int, ...]]],
@@ -88,7 +88,8 @@ def _refuted_or_unknown(
     found = None if replay is None else _run(differing, wanted, attempts, deadline, replay)
     if found is not None:
         return _refuted(found, assumptions)
-    return _unknown(f"{first.place}: neither proved, nor shown different by a run", assumptions)
+    why = "no window can be run here" if replay is None else replay().summary
+    return undecided(f"{first.place}: not proved, and {why}", assumptions)
 
 
 def _run(
@@ -115,5 +116,6 @@ def _proved(method: str, detail: str, assumptions: tuple[str, ...]) -> Verdict:
     return Verdict(Outcome.PROVED, (Basis(method, Outcome.PROVED, detail, assumptions),))
 
 
-def _unknown(reason: str, assumptions: tuple[str, ...]) -> Verdict:
+def undecided(reason: str, assumptions: tuple[str, ...]) -> Verdict:
+    """Return the verdict UNKNOWN for a reason."""
     return Verdict(Outcome.UNKNOWN, (Basis("z3", Outcome.UNKNOWN, reason, assumptions),), reason=reason)

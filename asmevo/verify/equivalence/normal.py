@@ -377,6 +377,11 @@ def _unordered(n: Normaliser, bits: int, args: tuple[Term, ...], attr: Hashable)
     return n.make("or", 1, tuple(n.make("ult", 1, (top, size)) for size in sizes))
 
 
+def _float_equal(n: Normaliser, bits: int, args: tuple[Term, ...], attr: Hashable) -> Term:
+    a, b, *rest = args
+    return n.table.node("feq", bits, (a, b, *rest) if a.ident <= b.ident else (b, a, *rest), attr)
+
+
 # Lanes ---------------------------------------------------------------------------------------------------------------------
 
 
@@ -415,4 +420,5 @@ _RULES: dict[str, Rule] = {
     "add": _add, "sub": _sub, "mul": _mul, "shl": _shl, "lshr": _lshr, "ashr": _ashr, "zext": _zext, "sext": _sext,
     "extract": _extract, "concat": _concat, "not": _not, "and": _and, "or": _or, "xor": _xor, "ite": _ite, "eq": _eq,
     "ult": _ult, "slt": _slt, "lane_bit": _lane_bit, "ballot": _ballot, "gather": _gather, "funo": _unordered,
+    "feq": _float_equal,
 }  # fmt: skip

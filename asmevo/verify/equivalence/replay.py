@@ -57,6 +57,7 @@ class Replay:
         self._settling = tuple(Settling(runner, programs) for runner in self._runners)
         self._varied = (Varied(self._runners[0], programs), Varied(self._runners[1], programs))
         self._only_the_edit = False
+        self._ended = self._explained = self._faulted = 0
         self.problem = self._runners[0].problem or self._runners[1].problem
 
     def find(
@@ -103,14 +104,32 @@ class Replay:
                 place = lasting(self._varied, state, doubtful)
                 if place is not None:
                     return divergence(self._runners, state, place)
+                self._explained += 1
         return None
+
+    @property
+    def summary(self) -> str:
+        """What came of the states that were tried."""
+        if self.problem is not None:
+            return f"no run is possible: {self.problem}"
+        if self._explained:
+            return "the runs differ in nothing but bits that no source documents"
+        if not self._ended:
+            return (
+                f"on each of {self._faulted} states an access of the original faults"
+                if self._faulted
+                else "there was no time for a run"
+            )
+        return f"{self._ended} runs end the same"
 
     def places(self, state: WaveState) -> list[Place] | None:
         """Run both windows. Return the first differing places, registers before memories; None when a window faults."""
         one, other = self._runners[0].run(state), self._runners[1].run(state)
         self._only_the_edit = one is not None and other is None
         if one is None or other is None:
+            self._faulted += 1
             return None
+        self._ended += 1
         return list(islice(self._differing(one, other), _MOST_PLACES))
 
     def fault_of_the_edit(self) -> MemoryFault | None:

@@ -8,9 +8,12 @@ Owns the choice of values. A state is one of many that a window's claim speaks o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +24,7 @@ from asmevo.verify.equivalence.facts import NO_FACTS, Facts
 from asmevo.verify.equivalence.machine import AddressUse
 from asmevo.verify.equivalence.terms import Term
 
-_SPANS = (1024, 256, 4096, 64, 16, 16384, 512, 32768)
+_SPANS = (1024, 256, 4096, 32, 2048, 16384, 512, 64)
 """Ranges of address registers, by number: what a window multiplies them with, and what it adds, is not known."""
 _CORNERS = np.array((0, 1, 2, 31, 32, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFF, 0xFFFF0000, 0x3C003C00, 0x7F), np.uint32)
 _ENTRY_MODE = 0x3F0
@@ -33,6 +36,17 @@ _IMAGES = 16
 """How many different contents of memory there are."""
 _TOGETHER = 8
 """How many states are drawn at once: the first look at a difference takes so many."""
+_COUNTING, _MEETING, _CARRYING, _STRIDING = 4, 5, 6, 7
+"""Which states have small numbers only, lanes that meet (both of sixteen), addresses that carry, buffers with a stride."""
+_ANY_SIZE, _COMPUTING = 12, 13
+"""Which of sixteen states have numbers of any size, and work-item numbers (each fourth) where addresses are computed."""
+_COUNT = 64
+_ITEMS = 256
+_SELECTORS = 0x07070707
+"""Bytes that select one of eight; of other scalars, those that a permutation selects constants with are most."""
+_ABOVE = 0x100
+"""How far below the upper half's next value such addresses are; the buffer begins further down (`backend.emulator.layout`)."""
+_STRIDE = 16
 _EVERY_VECTOR = (1 << UNIT_COUNT) - (1 << VGPR0)
 
 Words = npt.NDArray[np.uint32]
@@ -56,7 +70,12 @@ class EntryStates:
 
     def __init__(self, uses: Iterable[AddressUse], facts: Facts = NO_FACTS, needed: int = _EVERY_VECTOR) -> None:
         self._facts = facts
-        pins = _pinned(uses)
+        uses = list(uses)
+        found = _pinned(uses)
+        pins = found.values
+        self._lows = [unit for unit in found.lows if unit < VGPR0 and pins.get(unit, 0) is None]
+        self._strides = found.strides
+        self._distances = _distances(uses)
         self._fixed = [(unit, value) for unit, value in pins.items() if value is not None]
         small = sorted(unit for unit, value in pins.items() if value is None)
         self._small_scalars = np.array([unit for unit in small if unit < VGPR0], np.intp)
@@ -83,9 +102,22 @@ class EntryStates:
             else:
                 scalar[unit] = value[0] & _FULL
         scalars = len(self._small_scalars)
-        scalar[self._small_scalars] = block.small[k, :scalars]
-        vector[self._small_rows] = block.small[k, scalars:].reshape(-1, LANES)
-        for unit, value in self._fixed:
+        lanes = block.small[k, scalars:].reshape(-1, LANES)
+        scalar[self._small_scalars] = 0 if number % 16 == _COMPUTING else block.small[k, :scalars]
+        if number % 16 == _COMPUTING:
+            lanes = lanes // np.uint32(_ALIGNED) % np.uint32(_ITEMS) * np.uint32(4)
+        elif number % 16 == _MEETING:
+            lanes = self._meeting(lanes, number)
+        vector[self._small_rows] = lanes
+        carries = number % 8 == _CARRYING and bool(self._lows)
+        if carries:
+            scalar[self._lows] = scalar[self._lows] % np.uint32(_ABOVE) + np.uint32(_FULL + 1 - _ABOVE)
+        for unit, pinned in self._fixed:
+            value = pinned
+            if carries and value == HIGH_WORD:
+                value -= 1
+            if number % 8 == _STRIDING and unit in self._strides:
+                value = value | _STRIDE << 16 if value == HIGH_WORD else value // _STRIDE
             if unit >= VGPR0:
                 vector[unit - VGPR0] = value
             else:
@@ -99,6 +131,13 @@ class EntryStates:
         scalar[SCC] &= 1
         return WaveState(scalar, vector, *_contents(number // _TOGETHER % _IMAGES, pointers), self._rows)
 
+    def _meeting(self, lanes: Words, number: int) -> Words:
+        """Lanes' numbers that are 0 or as far apart as two accesses are: what one lane's touches, another's touches too."""
+        if not self._distances:
+            return lanes
+        distance = self._distances[number // 16 % len(self._distances)]
+        return lanes // np.uint32(_ALIGNED) % np.uint32(2) * np.uint32(distance)
+
     def _block(self, index: int) -> _Block:
         """Draw the states from `index` * _TOGETHER on; the last block is kept."""
         if self._drawn is None or self._drawn[0] != index:
@@ -108,7 +147,9 @@ class EntryStates:
             masks, most = _words(rng, _TOGETHER, 2), _words(rng, _TOGETHER, small)
             for k in range(_TOGETHER):
                 number = index * _TOGETHER + k
-                scalars[k], vectors[k] = _shaped(scalars[k], number), _shaped(vectors[k], number + 1)
+                scalars[k], vectors[k] = _shaped(scalars[k], number), _shaped(vectors[k], number, 1)
+                if number % 8 == _MEETING:
+                    scalars[k] &= np.uint32(_SELECTORS)
                 most[k] = most[k] % np.uint32(max(_SPANS[number % len(_SPANS)] // _ALIGNED, 1)) * np.uint32(_ALIGNED)
             self._drawn = index, _Block(scalars, vectors.reshape(_TOGETHER, rows, LANES), masks, most)
         return self._drawn[1]
@@ -132,15 +173,23 @@ def _words(rng: np.random.Generator, count: int, size: int) -> Words:
     return rng.integers(0, _FULL, (count, size), np.uint32, endpoint=True)
 
 
-def _shaped(words: Words, kind: int) -> Words:
-    """Random words; corners and floats below 1.0 among them; or such floats only, which are no NaN in any format."""
+def _shaped(words: Words, number: int, shift: int = 0) -> Words:
+    """Random words as a state has them: of any size, small, corners and floats below 1.0 among them, or such floats only.
+
+    `shift` changes which of the last three.
+    """
+    if number % 16 == _COUNTING:
+        return words % np.uint32(_COUNT)
+    if number % 16 == _ANY_SIZE:
+        return words >> (words % np.uint32(32))
     # Exponents below 1.0, in both halves too, and no byte that is a NaN of some 8-bit format.
     floats: Words = np.bitwise_or(words & np.uint32(0x87F7837F), np.uint32(0x38013801))
-    if kind % 3 == 2:
+    kind = (number + shift) % 3
+    if kind == 2:
         return floats
     choice = words >> np.uint32(5) & np.uint32(3)
     shaped = np.where(choice == 0, floats, words)
-    if kind % 3 == 1:
+    if kind == 1:
         corners = _CORNERS[(words >> np.uint32(7) & np.uint32(0xFF)) % np.uint32(len(_CORNERS))]
         return np.where(choice == 1, corners, shaped)
     return shaped
@@ -149,16 +198,42 @@ def _shaped(words: Words, kind: int) -> Words:
 # Addresses -----------------------------------------------------------------------------------------------------------------
 
 
-def _pinned(uses: Iterable[AddressUse]) -> dict[int, int | None]:
+def _distances(uses: Sequence[AddressUse]) -> list[int]:
+    """How far the constant parts of addresses lie apart, of accesses that follow each other, the likeliest first.
+
+    Those are the ones that stand in another order in the other window, then those that follow each other in one window only.
+    """
+    addresses = [use.addresses[0] for use in uses if use.addresses]
+    pairs = Counter((a.ident, b.ident) for a, b in itertools.pairwise(addresses))
+    offsets = {address.ident: _offset(address) for address in addresses}
+    most = LDS_BYTES - max(offsets.values(), default=0) - _ALIGNED
+    ranked = sorted(pairs, key=lambda pair: ((pair[1], pair[0]) not in pairs, pairs[pair] % 2 == 0, pair))
+    apart = (abs(offsets[a] - offsets[b]) for a, b in ranked)
+    return list(dict.fromkeys(d for d in apart if 0 < d < most and d % 4 == 0))
+
+
+def _offset(address: Term) -> int:
+    if address.op == "const":
+        return address.value
+    if address.op != "sum":
+        return 0
+    constant, _ = cast("tuple[int, tuple[int, ...]]", address.attr)
+    return constant
+
+
+def _pinned(uses: Sequence[AddressUse]) -> _Pins:
     """What address registers must hold, by unit; None is any small aligned number."""
     pins = _Pins()
-    uses = list(uses)
     for use in uses:
         for word, value in zip(use.resource, (None, HIGH_WORD, MEMORY_BYTES // 2, _DESCRIPTOR_WORD), strict=False):
             if value is None:
                 pins.small(word)
+                pins.low(word)
             else:
+                known = set(pins.values)
                 pins.point(word, value)
+                if value != _DESCRIPTOR_WORD:
+                    pins.strides |= pins.values.keys() - known
     for use in uses:
         for address in use.addresses:
             if address.bits == 64:
@@ -166,12 +241,16 @@ def _pinned(uses: Iterable[AddressUse]) -> dict[int, int | None]:
     for use in uses:
         for address in use.addresses:
             pins.small(address)
-    return pins.values
+    return pins
 
 
 class _Pins:
+    """`lows` are the lower halves of addresses, `strides` registers that hold a buffer's stride or size."""
+
     def __init__(self) -> None:
         self.values: dict[int, int | None] = {}
+        self.lows: set[int] = set()
+        self.strides: set[int] = set()
         self._based: set[int] = set()
         self._small: set[int] = set()
 
@@ -212,6 +291,13 @@ class _Pins:
         elif term.op == "extract" and term.attr == 32:
             self.base(term.args[0], value)
 
+    def low(self, term: Term) -> None:
+        """Take the first register of a term as the lower half of an address."""
+        if term.op == "var" and isinstance(term.attr, int):
+            self.lows.add(term.attr)
+        elif term.op in ("sum", "and") and term.args:
+            self.low(term.args[0])
+
     def base(self, term: Term, high: int) -> None:
         """Make the upper half of a 64-bit address `high`."""
         if term.ident in self._based:
@@ -219,6 +305,7 @@ class _Pins:
         self._based.add(term.ident)
         if term.op == "concat":
             self.point(term.args[0], high)
+            self.low(term.args[1])
         elif term.op == "ite":
             self.base(term.args[1], high)
             self.base(term.args[2], high)

@@ -31,7 +31,12 @@ VARIATIONS = (1, 2, 3)
 _SLACK = 2
 """How many times what the variations change a difference must be."""
 _PART = 2.0**-10
-_FORMATS: dict[str | None, tuple[type[Any], int]] = {"f64": (np.uint64, 52), "f32": (np.uint32, 23), "bf16": (np.uint16, 7), "f16": (np.uint16, 10)}
+_FORMATS: dict[str | None, tuple[type[Any], int]] = {
+    "f64": (np.uint64, 52),
+    "f32": (np.uint32, 23),
+    "bf16": (np.uint16, 7),
+    "f16": (np.uint16, 10),
+}
 """Words that hold a value, and the bits of its fraction. Of smaller formats the lowest bits are changed as they are."""
 _MIX = 0x9E3779B1
 

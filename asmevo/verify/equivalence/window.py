@@ -19,10 +19,11 @@ from asmevo.ir.effects import may_skip_vectors
 from asmevo.ir.instruction import Instruction, Modifier, Operand, Symbolic
 from asmevo.ir.registers import UNIT_COUNT, unit_name, units
 from asmevo.verify.equivalence.canonical import canonical_key
-from asmevo.verify.equivalence.compare import Difference, decide
+from asmevo.verify.equivalence.compare import Difference, decide, undecided
 from asmevo.verify.equivalence.execute import Executor, Programs, UnmodelledError, is_vector, refusal
 from asmevo.verify.equivalence.facts import NO_FACTS, Facts
 from asmevo.verify.equivalence.machine import Machine
+from asmevo.verify.equivalence.nearly import missing
 from asmevo.verify.equivalence.normal import Normaliser
 from asmevo.verify.equivalence.plain import PlainTerms
 from asmevo.verify.equivalence.proof_cache import ProofCache
@@ -236,7 +237,7 @@ def _cut(
 
 def _compare(before: tuple[Instruction, ...], after: tuple[Instruction, ...], task: _Task, deadline: float) -> Verdict:
     facts = task.facts
-    machines = _executed((before, after), task)
+    machines = _executed((before, after), task, PlainTerms() if task.plain else Normaliser())
 
     @lru_cache(maxsize=1)
     def replay() -> Replay:
@@ -248,12 +249,21 @@ def _compare(before: tuple[Instruction, ...], after: tuple[Instruction, ...], ta
     assumptions = (*ASSUMPTIONS, *facts.assumptions)
     # A run does not keep apart what the analyses say is apart.
     runnable = not any(facts.extents) or not any(t.op in MEMORY_OPS for d in found for t in cone((d.before, d.after)))
-    return decide(found, size, deadline, assumptions, replay if runnable else None, task.record)
+    verdict = decide(found, size, deadline, assumptions, replay if runnable else None, task.record)
+    if verdict.outcome is not Outcome.UNKNOWN or task.plain or time.monotonic() >= deadline:
+        return verdict
+
+    def equal(one: Sequence[Instruction], other: Sequence[Instruction], normaliser: Normaliser) -> bool:
+        return not differences(_executed((tuple(one), tuple(other)), task, normaliser), task.live_out)
+
+    why = missing(before, after, equal)
+    return verdict if why is None else undecided(f"{found[0].place}: {why}", assumptions)
 
 
-def _executed(windows: tuple[tuple[Instruction, ...], tuple[Instruction, ...]], task: _Task) -> tuple[Machine, Machine]:
+def _executed(
+    windows: tuple[tuple[Instruction, ...], tuple[Instruction, ...]], task: _Task, normaliser: Normaliser
+) -> tuple[Machine, Machine]:
     """Both sides' states at the end of their windows. What they begin with in common is executed once."""
-    normaliser = PlainTerms() if task.plain else Normaliser()
     facts = task.facts
     one = Machine(normaliser, facts, facts.extents[0])
     start = 0

@@ -20,6 +20,7 @@ ALIGNED = bits(V1, 1 << 16, 16)
 FULL = {126: (0, 0xFFFFFFFF), 127: (0, 0xFFFFFFFF)}
 CARRIED = "v_add_co_u32_e32 v0, vcc, v2, v4\nv_addc_co_u32_e32 v1, vcc, v3, v5, vcc"
 TIMES = "v_mul_lo_u32 v0, v1, v2"
+PRODUCTS = tuple(f"v_mfma_i32_16x16x32_i8 v[0:3], v[{k}:{k + 1}], v[{k + 2}:{k + 3}], v[0:3]" for k in (4, 8))
 ROWS = [
     # i24 multiply for a full one: only with a range
     (TIMES, "v_mul_u32_u24_e32 v0, v1, v2", "v0", {}, False),
@@ -28,6 +29,23 @@ ROWS = [
     (TIMES, "v_mul_i32_i24_e32 v0, v1, v2", "v0", bits(V1, 1 << 24), False),
     ("v_mad_u32_u24 v0, v1, v2, v3", f"{TIMES}\nv_add_u32_e32 v0, v0, v3", "v0", SMALL, True),
     ("v_mad_u32_u24 v0, v1, v2, v3", f"{TIMES}\nv_add_u32_e32 v0, v0, v3", "v0", {}, False),
+    # sums of matrix products: of integers in any order, of floats not
+    (f"{PRODUCTS[0]}\n{PRODUCTS[1]}", f"{PRODUCTS[1]}\n{PRODUCTS[0]}", "v0-3", {}, True),
+    (f"{PRODUCTS[0]}\n{PRODUCTS[1]}", f"{PRODUCTS[1]}\n{PRODUCTS[1]}", "v0-3", {}, False),
+    (PRODUCTS[0], PRODUCTS[0].replace(", v[0:3]", ", 0"), "v0-3", {}, False),
+    (
+        f"{PRODUCTS[0]}\n{PRODUCTS[1]}".replace("i32", "f32").replace("_i8", "_fp8_fp8"),
+        f"{PRODUCTS[1]}\n{PRODUCTS[0]}".replace("i32", "f32").replace("_i8", "_fp8_fp8"),
+        "v0-3",
+        {},
+        False,
+    ),
+    # whether a float is a NaN does not depend on signs or order
+    ("v_cmp_u_f32_e64 vcc, v1, v1", "v_cmp_u_f32_e64 vcc, -v1, |v1|", "vcc", {}, True),
+    ("v_cmp_o_f32_e64 vcc, v1, v2", "v_cmp_o_f32_e64 vcc, v2, v1", "vcc", {}, True),
+    ("v_cmp_u_f16_e64 vcc, v1, v2", "v_cmp_u_f16_e64 vcc, v2, v2", "vcc", {}, False),
+    ("v_cmp_eq_f32_e64 vcc, v1, v2", "v_cmp_eq_f32_e64 vcc, v2, v1", "vcc", {}, True),
+    ("v_cmp_eq_f32_e64 vcc, v1, v2", "v_cmp_eq_f32_e64 vcc, v2, -v1", "vcc", {}, False),
     # encodings
     ("v_add_u32_e64 v0, v1, v2", "v_add_u32_e32 v0, v1, v2", "v0", {}, True),
     ("v_mul_f32_e64 v0, v1, v2", "v_mul_f32_e32 v0, v1, v2", "v0", {}, True),

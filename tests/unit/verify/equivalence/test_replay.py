@@ -3,6 +3,7 @@
 import pytest
 
 from asmevo.verify.equivalence.extents import Extent, are_apart, residues_apart, trailing_zeros
+from asmevo.verify.equivalence.nearly import FLOAT_ORDER, OTHER_WAVES
 from asmevo.verify.equivalence.normal import Normaliser
 from asmevo.verify.verdict import Counterexample, Outcome
 from windows import judge, outcome
@@ -30,9 +31,25 @@ REFUTED = [
 UNSETTLED = [
     ("v_max_f32_e32 v0, v1, v2", "v_max_f32_e32 v0, v2, v1"),  # zeros of different signs, payloads
     ("v_mul_f32_e32 v0, 1.0, v1", "v_mov_b32_e32 v0, v1"),  # denormals aside, signalling NaNs
-    ("v_rcp_f32_e32 v0, v1", "v_rcp_f32_e32 v0, v2"),  # bits are not published
+    # Their last bits are not published, and may make these the same.
+    ("v_rsq_f32_e32 v0, v1\nv_rcp_f32_e32 v0, v0", "v_sqrt_f32_e32 v0, v1"),
+    ("v_rcp_f32_e32 v0, v1\nv_add_f32_e32 v0, v0, v2", "v_rcp_f32_e32 v0, v1\nv_add_f32_e32 v0, v2, v0"),
     ("v_accvgpr_write_b32 a0, v1\nv_accvgpr_read_b32 v0, a0", "v_accvgpr_write_b32 a0, v1\nv_mov_b32_e32 v0, v1"),
 ]
+
+FIRST = "v_mfma_f32_16x16x32_f16 a[0:3], v[0:3], v[4:7], a[0:3]"
+SECOND = "v_mfma_f32_16x16x32_f16 a[0:3], v[8:11], v[12:15], a[0:3]"
+LASTING = [
+    ("v_rcp_f32_e32 v0, v1", "v_rcp_f32_e32 v0, v2", "v0"),
+    ("v_exp_f32_e32 v0, v1\nv_mul_f32_e32 v0, v0, v2", "v_exp_f32_e32 v0, v1", "v0"),
+    ("v_log_f32_e32 v0, v1\nv_cmp_lt_f32_e32 vcc, v0, v2", "v_log_f32_e32 v0, v1\nv_cmp_gt_f32_e32 vcc, v0, v2", "vcc"),
+    ("v_sqrt_f32_e32 v0, v1\nds_write_b32 v3, v0", "v_sqrt_f32_e32 v0, v2\nds_write_b32 v3, v0", ""),
+    ("v_rsq_f64_e32 v[0:1], v[2:3]", "v_rsq_f64_e32 v[0:1], v[4:5]", "v0-1"),
+    ("v_rcp_f16_e32 v0, v1", "v_rcp_f16_e32 v0, v2", "v0"),
+    (FIRST, SECOND, "a0-3"),
+    (f"{FIRST}\n{SECOND}", FIRST, "a0-3"),
+]  # fmt: skip
+"""Wrong whatever the bits are that no source documents."""
 
 
 @pytest.mark.parametrize(("before", "after", "needed"), REFUTED)
@@ -49,13 +66,77 @@ def test_undocumented_bits_refute_nothing(before: str, after: str) -> None:
     assert outcome(before, after, "v0") is Outcome.UNKNOWN
 
 
+@pytest.mark.parametrize(("before", "after", "needed"), LASTING)
+def test_a_difference_that_undocumented_bits_do_not_explain_refutes(before: str, after: str, needed: str) -> None:
+    assert outcome(before, after, needed, target="gfx950") is Outcome.REFUTED
+
+
+def test_products_of_floats_added_in_another_order_differ_in_undocumented_bits_only() -> None:
+    verdict = judge(f"{FIRST}\n{SECOND}", f"{SECOND}\n{FIRST}", "a0-3", target="gfx950")
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert "nothing but bits that no source documents" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "needed", "what"),
+    [
+        ("ds_write_b32 v1, v2", "ds_write_b32 v1, v2 offset:1", "", "misaligned"),
+        ("global_load_dword v0, v[4:5], off", "v_add_u32_e32 v5, 4, v5\nglobal_load_dword v0, v[4:5], off", "v0",
+         "out-of-bounds"),
+    ],
+)  # fmt: skip
+def test_an_access_that_only_the_edit_cannot_make_refutes(before: str, after: str, needed: str, what: str) -> None:
+    verdict = judge(before, after, needed)
+    assert verdict.outcome is Outcome.REFUTED
+    assert verdict.counterexample is not None
+    assert verdict.counterexample.where == "the end of the run"
+    assert what in verdict.counterexample.detail
+
+
+def test_an_access_that_the_original_cannot_make_either_shows_nothing() -> None:
+    verdict = judge("ds_write_b32 v1, v2 offset:1", "ds_write_b32 v1, v3 offset:1", "")
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert "an access of the original faults" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "needed"),
+    [
+        ("ds_write_b32 v1, v2 offset:64\nds_write_b32 v1, v3 offset:8256",
+         "ds_write_b32 v1, v3 offset:8256\nds_write_b32 v1, v2 offset:64", ""),
+        ("s_add_u32 s0, s0, s2\ns_addc_u32 s1, s1, 0\ns_load_dword s3, s[0:1], 0x0",
+         "s_add_u32 s0, s0, s2\ns_load_dword s3, s[0:1], 0x0", "s1 s3"),
+        ("buffer_load_dword v0, v1, s[4:7], 0 idxen", "buffer_load_dword v0, v2, s[4:7], 0 idxen", "v0"),
+        ("s_lshr_b32 s0, s1, s2\ns_cmp_lt_u32 s0, s3\ns_cselect_b32 s4, s5, s6",
+         "s_lshr_b32 s0, s1, s2\ns_cmp_le_u32 s0, s3\ns_cselect_b32 s4, s5, s6", "s4"),
+        ("v_perm_b32 v0, v1, v2, s0", "v_perm_b32 v0, v1, v3, s0", "v0"),
+    ],
+)  # fmt: skip
+def test_states_for_differences_that_random_ones_miss(before: str, after: str, needed: str) -> None:
+    assert outcome(before, after, needed) is Outcome.REFUTED
+
+
 def test_a_shared_approximate_value_does_not_hide_a_difference() -> None:
     head = "v_rcp_f32_e32 v9, v1\n"
     assert outcome(head + "v_add_f32_e32 v0, v9, v2", head + "v_sub_f32_e32 v0, v9, v2", "v0") is Outcome.REFUTED
 
 
-def test_a_barrier_that_is_dropped_shows_in_no_run_of_one_wave() -> None:
-    assert outcome("s_barrier\nds_read_b32 v0, v1", "ds_read_b32 v0, v1", "v0") is Outcome.UNKNOWN
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ("s_barrier\nds_read_b32 v0, v1", "ds_read_b32 v0, v1", OTHER_WAVES),
+        ("v_mul_f32_e32 v0, v1, v2", "v_mul_f32_e32 v0, v2, v1", FLOAT_ORDER),
+        ("v_fma_f32 v0, v1, v2, v3", "v_fma_f32 v0, v2, v1, v3", FLOAT_ORDER),
+    ],
+)
+def test_what_alone_keeps_windows_from_being_equal_is_said_and_proves_nothing(before: str, after: str, reason: str) -> None:
+    verdict = judge(before, after, "v0")
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert reason in verdict.reason
+
+
+def test_a_dropped_barrier_does_not_hide_another_difference() -> None:
+    assert outcome("s_barrier\nds_read_b32 v0, v1", "ds_read_b32 v0, v2", "v0") is Outcome.REFUTED
 
 
 def test_the_report_says_where_the_windows_part() -> None:
