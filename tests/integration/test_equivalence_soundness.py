@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tools.equivalence import explain
-from tools.equivalence.certified import sample
-from tools.equivalence.experiment import Amounts, Record
-from tools.equivalence.soundness import main, read, run
+from asmevo.verify.equivalence.nearly import FLOAT_ORDER
+from tools.equivalence import certified, explain
+from tools.equivalence.experiment import Amounts
+from tools.equivalence.records import Record, read
+from tools.equivalence.soundness import main, run
 from tools.equivalence.summary import summary, table
 from tools.equivalence.windows import CutWindow
 from windows import live, window
@@ -28,6 +29,25 @@ def test_a_seeded_slice_holds() -> None:
     proved = [wrong for record in records for wrong in record["mutants"] if wrong["outcome"] == "proved"]
     assert all(wrong["reason"] and wrong["states"] in (0, 60) for wrong in proved)
     assert table(records).count("\n") >= 1 + bool(proved)
+    assert found["refutations"]["confirmed"] == found["mutants"]["refuted"]
+
+
+def test_a_refutation_is_counted_as_confirmed_by_a_run_only() -> None:
+    refuted, unknown = {"outcome": "refuted", "kind": "a", "ms": 1}, {"outcome": "unknown", "kind": "a", "ms": 1}
+    mutants = [
+        *([refuted] * 3),
+        {**unknown, "why": f"v0: {FLOAT_ORDER}"},
+        {**unknown, "why": "v1: not proved, and 40 runs end the same"},
+        {**unknown, "why": "s[2:3]: not proved, and 39 runs end the same"},
+    ]
+    found = summary([{"edits": [], "mutants": mutants, "size": 9, "itself": "identical", "window": "w"}])
+    assert found["refutations"] == {
+        "confirmed": 3,
+        "not confirmed": 2,
+        "confirmed %": 60.0,
+        "of all that is not proved %": 50.0,
+    }
+    assert found["unknown mutants"] == {"not proved, and N runs end the same": 2, FLOAT_ORDER: 1}
 
 
 def test_a_run_is_taken_up_where_it_stopped(tmp_path: Path) -> None:
@@ -65,10 +85,25 @@ def test_a_proved_mutant_is_explained(before: str, after: str, needed: str, why:
 
 
 def test_certificates_of_rewritten_windows_are_confirmed() -> None:
-    found = sample(6, 2, 60.0, None, corpus=False)
+    found = certified.summary(list(certified.run(range(6), 2, 60.0, None, corpus=False)))
     assert found["failures"] == []
     assert found["with queries"] > 0
     assert found["answers"]["z3: unsat"] == found["answers"]["cvc5: unsat"]
+
+
+def test_a_solver_that_does_not_confirm_a_certificate_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certified, "ask", lambda solver, *_: ["unsat" if solver == "z3" else "unknown"])
+    found = certified.summary(list(certified.run(range(3), 2, 60.0, None, corpus=False)))
+    assert found["failures"]
+    assert any("cvc5 does not confirm it: {'unknown': 1}" in failure for failure in found["failures"])
+
+
+def test_certificates_are_taken_up_where_they_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ASMEVO_CORPUS", raising=False)
+    file = tmp_path / "certified.jsonl"
+    for windows in ("1", "2"):
+        certified.main(["--windows", windows, "--seed", "2", "--timeout-s", "60", "--output", str(file)])
+    assert [record["index"] for record in read(file)] == [0, 1]
 
 
 @pytest.mark.slow

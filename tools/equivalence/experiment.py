@@ -18,12 +18,11 @@ from tools.equivalence.contradict import second_opinion, told_apart
 from tools.equivalence.edits import renamed, reordered
 from tools.equivalence.explain import reason
 from tools.equivalence.mutants import Mutant, mutant
+from tools.equivalence.records import Record
 from tools.equivalence.windows import CutWindow
 
 BUDGET_S = 5.0
 """Of one check, as in the product."""
-
-Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

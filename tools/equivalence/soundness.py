@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
-from tools.equivalence.experiment import Amounts, Record, examine
+from tools.equivalence.experiment import Amounts, examine
+from tools.equivalence.records import Record, add_options, append, read
 from tools.equivalence.summary import summary, table
 from tools.equivalence.windows import objects, window_number
 
@@ -40,34 +38,6 @@ def run(
         yield examine(window_number(paths, index, seed), index, seed, amounts)
 
 
-def read(path: Path) -> list[Record]:
-    """Return the records in a file; a line that was cut off while it was written is left out."""
-    found: list[Record] = []
-    for line in path.read_text().splitlines() if path.exists() else ():
-        try:
-            record: Any = json.loads(line)
-        except ValueError:
-            continue
-        found.append(record)
-    return found
-
-
-def _append(path: Path, record: Record) -> None:
-    with path.open("a") as file:
-        if file.tell() and not path.read_bytes().endswith(b"\n"):
-            file.write("\n")  # after a line that was cut off
-        file.write(json.dumps(record) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _shard(text: str) -> tuple[int, int]:
-    number, _, count = text.partition("/")
-    if not (number.isdigit() and count.isdigit() and int(number) < int(count)):
-        raise argparse.ArgumentTypeError("expected K/N with K below N")
-    return int(number), int(count)
-
-
 def main(arguments: list[str]) -> int:
     """Run what is missing, save each window, print the summary. 1 when the proof was contradicted."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -76,12 +46,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--mutants", type=int, default=67, help="mutants of each window")
     parser.add_argument("--states", type=int, default=10_000, help="emulator states for each proved mutant")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--shard", type=_shard, default=(0, 1), metavar="K/N", help="only windows K, K + N, K + 2 N and so on")
     parser.add_argument("--budget-s", type=float, default=float("inf"), help="begin no window after so many seconds")
-    parser.add_argument(
-        "--output", type=Path, action="append", default=[], help="file to append to (JSON lines); further ones are read"
-    )
-    parser.add_argument("--report-only", action="store_true", help="summarise the files, run nothing")
+    add_options(parser)
     options = parser.parse_args(arguments)
     records = [record for path in options.output for record in read(path)]
     if not options.report_only:
@@ -92,7 +58,7 @@ def main(arguments: list[str]) -> int:
         for record in run(windows, options.seed, amounts, corpus=True, budget_s=options.budget_s, done=done):
             records.append(record)
             if options.output:
-                _append(options.output[0], record)
+                append(options.output[0], record)
     found = summary(records)
     print(json.dumps(found, indent=1))
     print(table(records))

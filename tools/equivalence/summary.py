@@ -5,11 +5,14 @@ Owns the counting only.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from tools.equivalence.experiment import Record
+from asmevo.verify.equivalence.nearly import FLOAT_ORDER, OTHER_WAVES
+from asmevo.verify.equivalence.replay import UNDOCUMENTED
+from tools.equivalence.records import Record
 
 
 def summary(records: Sequence[Record]) -> dict[str, Any]:
@@ -32,10 +35,39 @@ def summary(records: Sequence[Record]) -> dict[str, Any]:
         "legal edits by kind": {kind: _row(rows) for kind, rows in _by_kind(changed).items()},
         "mutants": _row(mutants),
         "mutants by kind": {kind: _row(rows) for kind, rows in _by_kind(mutants).items()},
+        "unknown mutants": _reasons(mutants),
+        "refutations": _refutations(mutants),
         "proved mutants run": Counter("all states" if w["states"] >= 10_000 else f"{w['states']} states" for w in proved),
         "second solver": second,
         "unproved edits": [f"{r['window']}: {e['kind']}: {e['why']}" for r in records for e in r["edits"] if "why" in e],
         "soundness errors": [wrong["error"] for wrong in mutants if "error" in wrong],
+    }
+
+
+def _reasons(mutants: Sequence[Record]) -> dict[str, int]:
+    """How often which reason was given, without the place and with N for numbers."""
+    given = (_reason(wrong) for wrong in mutants if "why" in wrong)
+    return dict(Counter(given).most_common())
+
+
+def _reason(wrong: Record) -> str:
+    return re.sub(r"\d+", "N", wrong["why"].partition(": ")[2])
+
+
+def _refutations(mutants: Sequence[Record]) -> dict[str, Any]:
+    """Checks in which terms or a solver's model told the windows apart, and how many of them a run confirmed.
+
+    Left out are those told apart only by what the wave's documented bits do not decide; they are reported unknown, with that.
+    """
+    confirmed = sum(wrong["outcome"] == "refuted" for wrong in mutants)
+    reasons = [_reason(wrong) for wrong in mutants if "why" in wrong]
+    named = sum(any(text in reason for text in (FLOAT_ORDER, OTHER_WAVES, UNDOCUMENTED)) for reason in reasons)
+    rest = len(reasons) - named
+    return {
+        "confirmed": confirmed,
+        "not confirmed": rest,
+        "confirmed %": round(100 * confirmed / max(1, confirmed + rest), 2),
+        "of all that is not proved %": round(100 * confirmed / max(1, confirmed + len(reasons)), 2),
     }
 
 

@@ -31,6 +31,7 @@ _REGISTERS = (1 << UNIT_COUNT) - 1
 _MOST_PLACES = 24
 """How many differing places of one state are looked at."""
 _MOST_LANES = 4
+UNDOCUMENTED = "the runs differ in nothing but bits that no source documents"
 _MOST_VARIED = 4
 """On how many states undocumented bits are varied."""
 
@@ -113,7 +114,7 @@ class Replay:
         if self.problem is not None:
             return f"no run is possible: {self.problem}"
         if self._explained:
-            return "the runs differ in nothing but bits that no source documents"
+            return UNDOCUMENTED
         if not self._ended:
             return (
                 f"on each of {self._faulted} states an access of the original faults"
