@@ -150,17 +150,28 @@ def extract(n: Normaliser, bits: int, args: tuple[Term, ...], attr: Hashable) ->
         return n.concat(upper, extract(n, tail.bits - low, (tail,), low))
     if op == "sext" and low + bits <= value.args[0].bits:
         return extract(n, bits, value.args, low)
-    if value.bits != 64:
-        if op in ("and", "or", "xor", "not"):
-            return n.make(op, bits, tuple(extract(n, bits, (a,), low) for a in value.args))
-        if op == "ite":
-            condition, then, other = value.args
-            return n.ite(condition, extract(n, bits, (then,), low), extract(n, bits, (other,), low))
-        if op == "sum" and low == 0 and bits > 1:
-            constant, factors = _sum_attr(value)
-            parts = [(extract(n, bits, (a,), 0), f) for a, f in zip(value.args, factors, strict=True)]
-            return _sum(n, bits, [*parts, (n.const(bits, constant), 1)])
-    return n.table.node("extract", bits, (value,), low)
+    if value.bits == 64 or op not in _TAKEN_APART or (op == "sum" and (low or bits == 1)):
+        return n.table.node("extract", bits, (value,), low)
+    key = (value.ident, low, bits)
+    found = n.taken.get(key)
+    if found is None:
+        found = n.taken[key] = _of_parts(n, bits, value, low)
+    return found
+
+
+_TAKEN_APART = frozenset({"and", "or", "xor", "not", "ite", "sum"})
+"""Operations of which a field is made of their arguments' fields (of a sum, the lowest)."""
+
+
+def _of_parts(n: Normaliser, bits: int, value: Term, low: int) -> Term:
+    if value.op == "ite":
+        condition, then, other = value.args
+        return n.ite(condition, extract(n, bits, (then,), low), extract(n, bits, (other,), low))
+    if value.op == "sum":
+        constant, factors = _sum_attr(value)
+        parts = [(extract(n, bits, (a,), 0), f) for a, f in zip(value.args, factors, strict=True)]
+        return _sum(n, bits, [*parts, (n.const(bits, constant), 1)])
+    return n.make(value.op, bits, tuple(extract(n, bits, (a,), low) for a in value.args))
 
 
 def concat(n: Normaliser, bits: int, args: tuple[Term, ...], attr: Hashable) -> Term:

@@ -20,6 +20,8 @@ class Normaliser:
 
     def __init__(self) -> None:
         self.table = Table()
+        self.taken: dict[tuple[int, int, int], Term] = {}
+        """Fields of terms that are made of their arguments' fields, by term, lowest bit and width: each is made once."""
         self._constants: dict[tuple[int, int], Term] = {}
 
     def const(self, bits: int, value: int) -> Term:

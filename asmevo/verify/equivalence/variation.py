@@ -21,7 +21,7 @@ import numpy.typing as npt
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.registers import EXEC, VECTOR_MASK, VGPR0, units
-from asmevo.verify.equivalence.concrete import LANES, WaveState, WindowRunner
+from asmevo.verify.equivalence.concrete import WaveState, WindowRunner
 from asmevo.verify.equivalence.divergence import Place
 from asmevo.verify.equivalence.execute import Programs
 from asmevo.verify.equivalence.settled import is_full, result_format, suspicion
@@ -61,6 +61,7 @@ class Varied:
     def __init__(self, runner: WindowRunner, programs: Programs) -> None:
         self._runner = runner
         self._suspects: dict[int, _Suspect] = {}
+        self._acting: set[int] = set()
         self._moves: set[int] = set()
         for n, i in enumerate(runner.instructions):
             ops = suspicion(i, programs)
@@ -72,14 +73,21 @@ class Varied:
                 self._suspects[n] = _suspect(i, ops, programs)
 
     def values(self, state: WaveState, variation: int, places: Sequence[Place]) -> list[int] | None:
-        """Return what is at the places in the end; None when the window cannot be run, or moves AGPRs under a partial EXEC."""
+        """Return what is at the places in the end; None when the window cannot be run, or moves AGPRs under a partial EXEC.
+
+        Variations of one state begin with 1, which looks for the instructions that have undocumented bits there.
+        """
+        if not variation:
+            final = self._runner.run(state)
+            return None if final is None else [_at(final, place) for place in places]
+        if variation == VARIATIONS[0]:
+            self._acting = {*self._suspects}
         last = len(self._runner.instructions) - 1
-        for n, after in self._runner.trace(state, sorted({*self._suspects, *self._moves, last})):
+        for n, after in self._runner.trace(state, sorted({*self._acting, *self._moves, last})):
             if n in self._moves and not is_full(after):
                 return None
-            suspect = self._suspects.get(n)
-            if suspect is not None:
-                _change(after, suspect, variation)
+            if n in self._acting and not _change(after, self._suspects[n], variation):
+                self._acting.discard(n)
             if n == last:
                 return [_at(after, place) for place in places]
         return None
@@ -87,17 +95,25 @@ class Varied:
 
 def lasting(varied: tuple[Varied, Varied], state: WaveState, places: Sequence[Place]) -> Place | None:
     """Return the first of the `places` that differ on `state` whose difference no variation explains; None when all are."""
-    runs: list[tuple[list[int], list[int]]] = []
+    before: list[list[int]] = [[] for _ in places]
+    after: list[list[int]] = [[] for _ in places]
+    left = list(range(len(places)))
     for variation in (0, *VARIATIONS):
         one, other = (window.values(state, variation, places) for window in varied)
         if one is None or other is None:
             return None
-        runs.append((one, other))
-    for k, place in enumerate(places):
-        before, after = [run[0][k] for run in runs], [run[1][k] for run in runs]
-        if _is_apart_in_bits(before, after) if place.unit is not None and place.unit < VGPR0 else _is_apart(before, after):
-            return place
-    return None
+        for k in left:
+            before[k].append(one[k])
+            after[k].append(other[k])
+        left = [k for k in left if _lasts(places[k], before[k], after[k])]
+        if not left:
+            return None
+    return places[left[0]]
+
+
+def _lasts(place: Place, before: Sequence[int], after: Sequence[int]) -> bool:
+    is_scalar = place.unit is not None and place.unit < VGPR0
+    return _is_apart_in_bits(before, after) if is_scalar else _is_apart(before, after)
 
 
 def _is_apart_in_bits(before: Sequence[int], after: Sequence[int]) -> bool:
@@ -147,22 +163,20 @@ def _suspect(i: Instruction, ops: frozenset[str], programs: Programs) -> _Suspec
     )
 
 
-def _change(state: WaveState, suspect: _Suspect, variation: int) -> None:
-    """Change the undocumented bits of what an instruction just wrote. Variation 0 changes none."""
-    if not variation:
-        return
+def _change(state: WaveState, suspect: _Suspect, variation: int) -> bool:
+    """Change the undocumented bits of what an instruction just wrote. False when there are none."""
     old = state.vector[suspect.rows]
     if suspect.fmt in _FORMATS:
         new = _changed(old, *_FORMATS[suspect.fmt], suspect, variation)
     else:
         new = _moved(old, np.ones_like(old, np.bool_), variation) if suspect.approximate else old
     if new is old:
-        return
+        return False
     if not suspect.every_lane:
-        mask = int(state.scalar[EXEC]) | int(state.scalar[EXEC + 1]) << 32
-        active = np.array([mask >> lane & 1 for lane in range(LANES)], np.bool_)
+        active = np.unpackbits(state.scalar[EXEC : EXEC + 2].view(np.uint8), bitorder="little").view(np.bool_)
         new = np.where(active, new, old)
     state.vector[suspect.rows] = new
+    return True
 
 
 def _changed(old: Array, word: type[Any], fraction: int, suspect: _Suspect, variation: int) -> Array:
