@@ -6,6 +6,7 @@ import pytest
 
 from asmevo.verify.equivalence.nearly import FLOAT_ORDER
 from tools.equivalence import certified, explain
+from tools.equivalence.contradict import told_apart
 from tools.equivalence.experiment import Amounts
 from tools.equivalence.records import Record, read
 from tools.equivalence.soundness import main, run
@@ -30,6 +31,20 @@ def test_a_seeded_slice_holds() -> None:
     assert all(wrong["reason"] and wrong["states"] in (0, 60) for wrong in proved)
     assert table(records).count("\n") >= 1 + bool(proved)
     assert found["refutations"]["confirmed"] == found["mutants"]["refuted"]
+
+
+def test_states_tell_wrong_edits_apart_and_no_right_one() -> None:
+    text = "v_add_u32_e32 v0, v1, v2\nds_write_b32 v3, v0\nds_read_b32 v4, v5"
+    edits = [
+        text.replace("v1, v2", "v2, v1"),
+        text.replace("v1, v2", "v1, v1"),
+        text.replace("v3, v0", "v3, v1"),
+        text.replace("v3, v0", "v3, v0 offset:1"),
+    ]
+    cut = CutWindow("text", 0, "gfx942", tuple(window(text)), live("v0 v4"))
+    runs = told_apart(cut, [tuple(window(edit)) for edit in edits], cut.live_out, 50)
+    assert [run.differs is not None for run in runs] == [False, True, True, False]
+    assert [run.ran for run in runs][::3] == [50, 0]
 
 
 def test_a_refutation_is_counted_as_confirmed_by_a_run_only() -> None:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from asmevo.ir.instruction import Instruction
 from asmevo.verify.equivalence.certificates import ask, certify
+from asmevo.verify.equivalence.concrete import WaveState, WindowRunner
 from asmevo.verify.equivalence.execute import Executor
 from asmevo.verify.equivalence.facts import NO_FACTS
 from asmevo.verify.equivalence.machine import AddressUse, Machine
 from asmevo.verify.equivalence.normal import Normaliser
-from asmevo.verify.equivalence.replay import Replay, touched
+from asmevo.verify.equivalence.replay import Comparison, touched
 from asmevo.verify.equivalence.states import EntryStates
 from asmevo.verify.equivalence.window import semantics
 from tools.equivalence.windows import CutWindow
@@ -31,27 +32,54 @@ class Runs:
     differs: int | None
 
 
-def told_apart(window: CutWindow, edited: Sequence[Instruction], live_out: int, states: int) -> Runs:
-    """Run both windows on `states` random states and compare every register that counts and both memories."""
-    both = (window.instructions, edited)
-    uses = [use for part in both for use in _uses(part, window.target)]
-    replay = Replay(both, live_out, uses, semantics(window.target), NO_FACTS, window.target)
-    if replay.problem is not None:
-        return Runs(0, None)
-    entry = EntryStates(uses, NO_FACTS, touched(both)[0])
-    ran = number = faults = 0
+def told_apart(window: CutWindow, edits: Sequence[Sequence[Instruction]], live_out: int, states: int) -> list[Runs]:
+    """Run the window and each edit of it on `states` random states; compare every register that counts and both memories.
+
+    An edit is run until it is told apart. A state on which the window or the edit faults does not count.
+    """
+    parts = (window.instructions, *edits)
+    uses = [use for part in parts for use in _uses(part, window.target)]
+    original = WindowRunner(window.instructions, window.target)
+    attacks = [_Attack(window, edit, live_out, original.stores) for edit in edits]
+    going = [attack for attack in attacks if original.problem is None and attack.runner.problem is None]
+    entry = EntryStates(uses, NO_FACTS, touched(parts)[0])
+    number = faults = 0
     pointers = False
-    while ran < states and faults < _GIVE_UP:
-        places = replay.places(entry.state(number, None, pointers))
-        if places:
-            return Runs(ran + 1, number)
-        if places is None:
+    while going and faults < _GIVE_UP:
+        state = entry.state(number, None, pointers)
+        before = original.run(state)
+        if before is None:
             faults += 1
             pointers = not pointers
         else:
-            ran, faults = ran + 1, 0
+            faults = 0
+            going = [attack for attack in going if attack.goes_on(before, state, number, states)]
         number += 1
-    return Runs(ran, None)
+    return [Runs(attack.ran, attack.differs) for attack in attacks]
+
+
+class _Attack:
+    """One edit under attack."""
+
+    def __init__(self, window: CutWindow, edit: Sequence[Instruction], live_out: int, stores: bool) -> None:
+        self.runner = WindowRunner(edit, window.target)
+        written = touched((window.instructions, edit))[1]
+        self._comparison = Comparison(live_out, written, stores or self.runner.stores)
+        self._faults = 0
+        self.ran = 0
+        self.differs: int | None = None
+
+    def goes_on(self, before: WaveState, state: WaveState, number: int, states: int) -> bool:
+        """Run the edit on `state`, on which the window ended with `before`. False when that was the last."""
+        after = self.runner.run(state)
+        if after is None:
+            self._faults += 1
+            return self._faults < _GIVE_UP
+        self._faults = 0
+        self.ran += 1
+        if next(self._comparison.places(before, after), None) is not None:
+            self.differs = number
+        return self.differs is None and self.ran < states
 
 
 def _uses(window: Sequence[Instruction], target: str) -> list[AddressUse]:

@@ -14,7 +14,7 @@ from typing import Any
 from asmevo.ir.printer import print_instruction
 from asmevo.verify.equivalence.window import ALL_UNITS, prove_window
 from asmevo.verify.verdict import Outcome, Verdict
-from tools.equivalence.contradict import second_opinion, told_apart
+from tools.equivalence.contradict import Runs, second_opinion, told_apart
 from tools.equivalence.edits import renamed, reordered
 from tools.equivalence.explain import reason
 from tools.equivalence.mutants import Mutant, mutant
@@ -45,7 +45,7 @@ def examine(window: CutWindow, index: int, seed: int, amounts: Amounts) -> Recor
         "size": len(window.instructions),
         "itself": itself[0].outcome.value,
         "edits": [_legal(window, source) for _ in range(amounts.edits)],
-        "mutants": [_wrong(window, wrong, amounts.states) for wrong in _mutants(window, source, amounts.mutants)],
+        "mutants": _wrong(window, _mutants(window, source, amounts.mutants), amounts.states),
     }
 
 
@@ -76,22 +76,34 @@ def _mutants(window: CutWindow, source: random.Random, count: int) -> list[Mutan
     return found
 
 
-def _wrong(window: CutWindow, wrong: Mutant, states: int) -> Record:
-    verdict, spent = _judged(window, wrong.window, window.live_out)
-    record: Record = {"kind": wrong.kind, "outcome": verdict.outcome.value, "ms": spent}
-    if verdict.outcome in (Outcome.UNKNOWN, Outcome.UNSUPPORTED):
-        record["why"] = verdict.reason
-    if verdict.outcome is Outcome.PROVED:
-        runs = told_apart(window, wrong.window, window.live_out, states)
-        opinion = second_opinion(window, wrong.window, window.live_out)
-        record |= {
-            "mnemonic": (wrong.window if wrong.kind == "clobbered" else window.instructions)[wrong.place].mnemonic,
-            "reason": reason(window, wrong.window, window.live_out),
-            "states": runs.ran,
-            "second": {"form": opinion.form, **Counter(opinion.answers)},
-        }
-        if runs.differs is not None or opinion.contradicts:
-            told = f"state {runs.differs} differs" if runs.differs is not None else "cvc5 has a model"
-            text = "; ".join(print_instruction(i) for i in wrong.window)
-            record["error"] = f"{window}: {wrong.kind} at {wrong.place} is proved, {told}: {text}"
+def _wrong(window: CutWindow, mutants: list[Mutant], states: int) -> list[Record]:
+    records: list[Record] = []
+    proved: list[tuple[Mutant, Record]] = []
+    for wrong in mutants:
+        verdict, spent = _judged(window, wrong.window, window.live_out)
+        record: Record = {"kind": wrong.kind, "outcome": verdict.outcome.value, "ms": spent}
+        if verdict.outcome in (Outcome.UNKNOWN, Outcome.UNSUPPORTED):
+            record["why"] = verdict.reason
+        if verdict.outcome is Outcome.PROVED:
+            proved.append((wrong, record))
+        records.append(record)
+    attacks = told_apart(window, [wrong.window for wrong, _ in proved], window.live_out, states)
+    for (wrong, record), runs in zip(proved, attacks, strict=True):
+        record |= _attacked(window, wrong, runs)
+    return records
+
+
+def _attacked(window: CutWindow, wrong: Mutant, runs: Runs) -> Record:
+    """What came of the attempts to contradict a proof, and why the mutant is equivalent."""
+    opinion = second_opinion(window, wrong.window, window.live_out)
+    record: Record = {
+        "mnemonic": (wrong.window if wrong.kind == "clobbered" else window.instructions)[wrong.place].mnemonic,
+        "reason": reason(window, wrong.window, window.live_out),
+        "states": runs.ran,
+        "second": {"form": opinion.form, **Counter(opinion.answers)},
+    }
+    if runs.differs is not None or opinion.contradicts:
+        told = f"state {runs.differs} differs" if runs.differs is not None else "cvc5 has a model"
+        text = "; ".join(print_instruction(i) for i in wrong.window)
+        record["error"] = f"{window}: {wrong.kind} at {wrong.place} is proved, {told}: {text}"
     return record

@@ -36,6 +36,33 @@ _MOST_VARIED = 4
 """On how many states undocumented bits are varied."""
 
 
+class Comparison:
+    """What of two final states counts: the units of `live_out` that a window writes, and memory where one may store."""
+
+    def __init__(self, live_out: int, written: int, stores: bool) -> None:
+        compared = list(units(live_out & written & ~(1 << MODE)))
+        self._scalars = np.array([unit for unit in compared if unit < VGPR0], np.intp)
+        self._rows = np.array([unit - VGPR0 for unit in compared if unit >= VGPR0], np.intp)
+        self._stores = stores
+
+    def places(self, one: WaveState, other: WaveState) -> Iterator[Place]:
+        """Yield what differs, registers before memories: some lanes of each register, one byte of each memory."""
+        scalars, rows = self._scalars, self._rows
+        for unit in scalars[one.scalar[scalars] != other.scalar[scalars]]:
+            yield Place(unit_name(int(unit)), int(unit), 0, int(one.scalar[unit]), int(other.scalar[unit]))
+        differs = one.vector[rows] != other.vector[rows]
+        for k in np.flatnonzero(differs.any(1)):
+            row = int(rows[k])
+            unit = row + VGPR0
+            for lane in np.flatnonzero(differs[k])[:_MOST_LANES]:
+                yield Place(unit_name(unit), unit, int(lane), int(one.vector[row, lane]), int(other.vector[row, lane]))
+        if not self._stores:
+            return
+        for space, x, y in (("memory", one.memory, other.memory), ("lds", one.lds, other.lds)):
+            for byte in np.flatnonzero(x != y)[:1]:
+                yield Place(space, None, int(byte), int(x[byte]), int(y[byte]))
+
+
 class Replay:
     """Replays one pair of windows. `uses` are the addresses of both; `live_out` the units that count."""
 
@@ -50,9 +77,7 @@ class Replay:
     ) -> None:
         self._runners = (WindowRunner(windows[0], target), WindowRunner(windows[1], target))
         needed, written = touched(windows)
-        compared = list(units(live_out & written & ~(1 << MODE)))
-        self._scalars = np.array([unit for unit in compared if unit < VGPR0], np.intp)
-        self._rows = np.array([unit - VGPR0 for unit in compared if unit >= VGPR0], np.intp)
+        self._comparison = Comparison(live_out, written, any(runner.stores for runner in self._runners))
         self._states = EntryStates(uses, facts, needed)
         self._documented = Documented(self._runners, programs)
         self._settling = tuple(Settling(runner, programs) for runner in self._runners)
@@ -131,28 +156,11 @@ class Replay:
             self._faulted += 1
             return None
         self._ended += 1
-        return list(islice(self._differing(one, other), _MOST_PLACES))
+        return list(islice(self._comparison.places(one, other), _MOST_PLACES))
 
     def fault_of_the_edit(self) -> MemoryFault | None:
         """Return what ended the edited window in the last run, when the original reached its end."""
         return self._runners[1].memory_fault() if self._only_the_edit else None
-
-    def _differing(self, one: WaveState, other: WaveState) -> Iterator[Place]:
-        """Some lanes of each register that differs, one byte of each memory."""
-        scalars, rows = self._scalars, self._rows
-        for unit in scalars[one.scalar[scalars] != other.scalar[scalars]]:
-            yield Place(unit_name(int(unit)), int(unit), 0, int(one.scalar[unit]), int(other.scalar[unit]))
-        differs = one.vector[rows] != other.vector[rows]
-        for k in np.flatnonzero(differs.any(1)):
-            row = int(rows[k])
-            unit = row + VGPR0
-            for lane in np.flatnonzero(differs[k])[:_MOST_LANES]:
-                yield Place(unit_name(unit), unit, int(lane), int(one.vector[row, lane]), int(other.vector[row, lane]))
-        if not any(runner.stores for runner in self._runners):
-            return
-        for space, x, y in (("memory", one.memory, other.memory), ("lds", one.lds, other.lds)):
-            for byte in np.flatnonzero(x != y)[:1]:
-                yield Place(space, None, int(byte), int(x[byte]), int(y[byte]))
 
 
 def touched(windows: Iterable[Sequence[Instruction]]) -> tuple[int, int]:
