@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 LaunchFile = Annotated[Path | None, typer.Option("--launch", help="Launch file (TOML).")]
 
 
+_UNDECIDED = (
+    "help: nothing was proved and nothing refuted; run both kernels with --launch FILE, give the solver more time with"
+    " --timeout-s, or make the edit in smaller steps, each verified"
+)
+
+
 def register(app: typer.Typer) -> None:
     """Adds this module's command."""
     app.command()(verify)
@@ -125,6 +131,8 @@ def verify(
             after = aligned(before, after)
             _write_certificates(without_removed_barriers(before, after)[0], after, certificates, timeout_s)
         show_verdict(verdict, output)
+        if verdict.outcome is Outcome.UNKNOWN and wanted == Level.SMT.value:
+            print(_UNDECIDED, file=sys.stderr)
         return verdict_exit(verdict)
 
     raise typer.Exit(guarded(body, show_traceback=traceback))

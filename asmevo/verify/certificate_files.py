@@ -15,7 +15,8 @@ from asmevo.diagnostics import Span, fail, printable
 from asmevo.ir.kernel import Kernel
 from asmevo.ir.printer import print_instruction
 from asmevo.verify.equivalence.certificates import LOGIC, ask, available, holds
-from asmevo.verify.equivalence.kernel import EditedWindow, KernelProver, edited_windows
+from asmevo.verify.equivalence.edited import EditedWindow, edited_windows
+from asmevo.verify.equivalence.kernel import KernelProver
 
 SUFFIX = ".smt2"
 _MOST_BYTES = 64 << 20

@@ -88,8 +88,8 @@ def _refuted_orundecided(
     found = None if replay is None else _run(differing, wanted, attempts, deadline, replay)
     if found is not None:
         return _refuted(found, assumptions)
-    why = "no window can be run here" if replay is None else replay().summary
-    return undecided(f"{first.place}: not proved, and {why}", assumptions)
+    why = "" if replay is None else f", and {replay().summary}"
+    return undecided(f"{first.place}: not proved{why}", assumptions)
 
 
 def _run(

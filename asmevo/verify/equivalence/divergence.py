@@ -21,6 +21,9 @@ from asmevo.ir.registers import SCC, VGPR0, unit_name, units
 from asmevo.verify.equivalence.concrete import MemoryFault, WaveState, WindowRunner, may_store
 from asmevo.verify.equivalence.settled import exec_of
 
+AN_ACCESS = "an access"
+"""Where windows differ of which only the edited one faults."""
+
 _Written = list[tuple[int, npt.NDArray[np.uint32]]]
 
 
@@ -106,13 +109,16 @@ class Faulting:
     instruction: Instruction
     entry: str
 
-    where = "the end of the run"
-    texts = ("reached", "not reached")
+    where = AN_ACCESS
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """What of accesses is so in both windows."""
+        f = self.fault
+        return "without a fault", f"{f.kind} at {f.address:#x} in lane {f.lane} ({self.instruction.mnemonic} [{f.index}])"
 
     def __str__(self) -> str:
-        f = self.fault
-        text = f"{self.instruction.mnemonic} [{f.index}] accesses {f.address:#x} in lane {f.lane}, which is {f.kind}"
-        return f"on {self.entry}; {text}; the original makes no such access"
+        return f"on {self.entry}; the original makes no such access"
 
 
 def faulting(edited: WindowRunner, fault: MemoryFault, state: WaveState) -> Faulting:

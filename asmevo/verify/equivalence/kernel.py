@@ -1,15 +1,14 @@
 """Equivalence of two kernels: the edited windows proved one by one, everything else being the same text.
 
-Owns the difference of two kernels and the composition of window verdicts. What each window must preserve is what either kernel
-needs afterwards, so that windows may be proved apart; blocks, edges, ABI and frozen code must be the same in both.
+Owns what is tried on each window, and the composition of window verdicts. What each window must preserve is what either kernel
+needs afterwards, so that windows may be proved apart.
 """
 
 from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
 
 from asmevo.ir.analysis.liveness import Liveness
 from asmevo.ir.analysis.loops import Loops
@@ -18,108 +17,21 @@ from asmevo.ir.effects import effects, may_skip_vectors
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Kernel
 from asmevo.ir.registers import EXEC_MASK
-from asmevo.ir.vector_file import shared_vectors
 from asmevo.verify.equivalence.certificates import Certificate, certify
 from asmevo.verify.equivalence.compare import decide
+from asmevo.verify.equivalence.concrete import may_store
+from asmevo.verify.equivalence.divergence import AN_ACCESS
+from asmevo.verify.equivalence.edited import EditedWindow, relative_vgprs, structure_difference, windows_of, with_liveness
 from asmevo.verify.equivalence.execute import UnmodelledError
 from asmevo.verify.equivalence.facts import DEFAULT_ASSUMPTIONS, NO_FACTS, Assumption, FactFinder, Facts
 from asmevo.verify.equivalence.proof_cache import METHOD, ProofCache
 from asmevo.verify.equivalence.regions import Region, region_around, region_differences
-from asmevo.verify.equivalence.window import ALL_UNITS, ASSUMPTIONS, indexing_after, prove_window, semantics, text_of
+from asmevo.verify.equivalence.window import ASSUMPTIONS, prove_window, semantics
 from asmevo.verify.equivalence.workers import WORTH_PROCESSES, in_processes
 from asmevo.verify.verdict import Basis, Outcome, Verdict
 
-_CONTEXT = 256
-"""How many instructions before a window are added when the window alone is not enough."""
-
 _EARLIER = 2
 """How often a region that is not enough is begun one dominator earlier."""
-
-
-@dataclass(frozen=True, slots=True)
-class EditedWindow:
-    """The differing part of one block.
-
-    `start` is its first instruction's index in both blocks, `context` the unchanged instructions of the block before it and
-    `live_out` the units that either kernel may need after it.
-    """
-
-    label: str
-    start: int
-    before: tuple[Instruction, ...]
-    after: tuple[Instruction, ...]
-    context: tuple[Instruction, ...]
-    live_out: int
-
-    def __str__(self) -> str:
-        return f"{self.label}[{self.start}:{self.start + len(self.before)}]"
-
-
-def structure_difference(before: Kernel, after: Kernel) -> str | None:
-    """Why the kernels cannot be compared block by block; None when they can."""
-    if shared_vectors(before) or shared_vectors(after):
-        return "VGPRs above accum_offset are used as AGPRs too"
-    for name in ("target", "roots", "descriptor", "metadata"):
-        if getattr(before, name) != getattr(after, name):
-            return f"the kernels differ in their {name}"
-    if [(b.label, b.successors, b.frozen) for b in before.blocks] != [(b.label, b.successors, b.frozen) for b in after.blocks]:
-        return "the kernels differ in their blocks or edges"
-    for one, other in zip(before.blocks, after.blocks, strict=True):
-        if one.frozen and [text_of(i) for i in one.instructions] != [text_of(i) for i in other.instructions]:
-            return f"the frozen block {one.label} was changed"
-    return None
-
-
-def edited_windows(before: Kernel, after: Kernel) -> list[EditedWindow]:
-    """Return the differing windows of two kernels with the same blocks (`structure_difference` is None), in layout order."""
-    return _with_liveness(_windows(before, after), before, after)
-
-
-def _windows(before: Kernel, after: Kernel) -> list[EditedWindow]:
-    """Return the differing windows as if every unit were needed after them."""
-    windows: list[EditedWindow] = []
-    for one, other in zip(before.blocks, after.blocks, strict=True):
-        if one.instructions is other.instructions:
-            continue
-        old, new = [text_of(i) for i in one.instructions], [text_of(i) for i in other.instructions]
-        if old == new:
-            continue
-        start = _common(old, new)
-        end = _common(old[start:][::-1], new[start:][::-1])
-        windows.append(
-            EditedWindow(
-                one.label,
-                start,
-                one.instructions[start : len(old) - end],
-                other.instructions[start : len(new) - end],
-                one.instructions[max(start - _CONTEXT, 0) : start],
-                ALL_UNITS,
-            )
-        )
-    return windows
-
-
-def _with_liveness(windows: list[EditedWindow], before: Kernel, after: Kernel) -> list[EditedWindow]:
-    """Return the windows with what either kernel needs after them.
-
-    A window may read what the liveness of the other kernel does not know of, so both count.
-    """
-    if not windows:
-        return []
-    old, new = (AnalysisManager(kernel).get(Liveness) for kernel in (before, after))
-    return [
-        replace(
-            window,
-            live_out=_needed(old, window.label, window.start + len(window.before))
-            | _needed(new, window.label, window.start + len(window.after)),
-        )
-        for window in windows
-    ]
-
-
-def _needed(liveness: Liveness, label: str, index: int) -> int:
-    """Return the units needed before instruction `index` of a block, which may be its end."""
-    return liveness.live_after(label, index - 1) if index else liveness.live_in[label]
 
 
 def prove_kernel(
@@ -143,11 +55,11 @@ def prove_kernel(
     reason = structure_difference(before, after)
     if reason is not None:
         return Verdict(Outcome.UNSUPPORTED, (Basis("z3", Outcome.UNSUPPORTED, reason),), reason=reason)
-    windows = _windows(before, after)
+    windows = windows_of(before, after)
     total = sum(len(block.instructions) for block in before.blocks)
     if not windows:
         return Verdict(Outcome.IDENTICAL, (Basis("text", Outcome.IDENTICAL, f"{total} identical instructions"),))
-    relative = _relative_vgprs(before)
+    relative = relative_vgprs(before)
     for window in windows:
         if relative(window):
             reason = f"{window}: VGPR indexing may be on there"
@@ -158,7 +70,7 @@ def prove_kernel(
     assumptions = dict.fromkeys(ASSUMPTIONS)
     left: list[tuple[EditedWindow, Verdict]] = []
     cached = 0
-    hard = _with_liveness(hard, before, after)
+    hard = with_liveness(hard, before, after)
     for window, verdict in zip(hard, _verdicts(prover, hard, jobs), strict=True):
         cached += any(b.method == METHOD for b in verdict.basis)
         if verdict.outcome.is_success:
@@ -197,7 +109,11 @@ def _not_proved(left: Sequence[tuple[EditedWindow, Verdict]], before: Kernel, re
     others = [w for w, _ in left if w is not window]
     found = verdict.counterexample
     reason = f"{window}: {verdict.reason}"
-    if found is not None and not found.where.startswith(("memory+", "lds+")) and _reaches(before, window.label, others):
+    if (
+        found is not None
+        and not found.where.startswith(("memory+", "lds+", AN_ACCESS))
+        and _reaches(before, window.label, others)
+    ):
         reason += "; another edited window that follows may make up for it"
         return Verdict(Outcome.UNKNOWN, (Basis("z3", Outcome.UNKNOWN, reason),), reason=reason)
     if region is not None and verdict.outcome is Outcome.UNKNOWN:
@@ -269,11 +185,28 @@ class KernelProver:
     def best(self, window: EditedWindow) -> Verdict:
         """Return the best verdict: of the window alone, with the code before it, and with facts on its entry."""
         verdict = Verdict(Outcome.UNKNOWN)
+        refuted = False
         for facts, context in self.attempts(window):
             verdict = self.window(window, self._timeout_s, facts, context=context)
+            refuted |= verdict.outcome is Outcome.REFUTED
             if verdict.outcome.is_success or verdict.outcome is Outcome.UNSUPPORTED:
                 break
+        if verdict.outcome is Outcome.UNKNOWN and refuted:
+            return self._refuted_with_values(window) or verdict
         return verdict
+
+    def _refuted_with_values(self, window: EditedWindow) -> Verdict | None:
+        """Return the refutation of the window alone by a state with the register values that the analyses know; None for none.
+
+        What the analyses know of memory plays no part in a window whose accesses cannot meet a store.
+        """
+        for part in (window.before, window.after):
+            accesses = [i for i in part if i.definition is not None and i.definition.space is not None]
+            if len(accesses) > 1 and any(may_store(i) for i in accesses):
+                return None
+        facts = self._facts.at(window.label, window.start, _read((*window.before, *window.after)))
+        verdict = self.window(window, self._timeout_s, facts)
+        return verdict if verdict.outcome is Outcome.REFUTED else None
 
     def certificate(self, window: EditedWindow) -> Certificate | None:
         """Return the certificate of the first proof that succeeds; None where none does."""
@@ -391,29 +324,3 @@ def _read(instructions: Sequence[Instruction]) -> int:
         if i.definition is not None:
             mask |= effects(i).reads
     return mask
-
-
-def _common(one: Sequence[object], other: Sequence[object]) -> int:
-    """Length of the common prefix."""
-    for k, (x, y) in enumerate(zip(one, other, strict=False)):
-        if x != y:
-            return k
-    return min(len(one), len(other))
-
-
-def _relative_vgprs(kernel: Kernel) -> Callable[[EditedWindow], bool]:
-    """Tells of a window whether VGPR numbers may be relative at its start."""
-    leaving = False
-    for block in kernel.blocks:
-        indexed = False
-        for i in block.instructions:
-            indexed = indexing_after(i, indexed)
-        leaving |= indexed
-
-    def relative(window: EditedWindow) -> bool:
-        indexed = leaving
-        for i in kernel.block(window.label).instructions[: window.start]:
-            indexed = indexing_after(i, indexed)
-        return indexed
-
-    return relative

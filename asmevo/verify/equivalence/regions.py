@@ -155,7 +155,7 @@ def region_differences(
     found = new_loads(starts[0], starts[1])
     for edge in sides[0]:
         one, other = sides[0][edge], sides[1][edge]
-        where = f"on leaving {edge[0]} for {edge[1]}"
+        where = f"on leaving {edge[0]} for {edge[1]}" if edge[1] else f"at the end in {edge[0]}"
         if one.condition is not other.condition:
             found.append(Difference(f"the condition {where}", -1, one.condition, other.condition))
         guard = one.condition

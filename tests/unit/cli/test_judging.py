@@ -52,3 +52,24 @@ def test_what_is_asked_for_must_fit(tmp_path: Path, changed: Path) -> None:
     assert "E0522" in run("verify", "--check-certificates", tmp_path, code=2)
     assert "E0208" in run("verify", SOFTMAX, changed, "--check-certificates", tmp_path, code=2)
     assert "E0208" in run("verify", SOFTMAX, code=2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "said"),
+    [
+        ("v_exp_f32_e32 v0, v0", "v_log_f32_e32 v0, v0", 1, "v0 lane"),
+        ("ds_write_b32 v12, v4", "ds_write_b32 v12, v4 offset:1", 1, "misaligned at"),
+        ("v_mul_f32_e32 v15, v13, v11", "v_mul_f32_e32 v15, v11, v13", 3, "float operands stand in another order"),
+        ("s_barrier", "s_nop 0", 3, "equal for one wave alone"),
+    ],
+)
+def test_an_edit_by_hand_gets_an_answer_that_says_why(tmp_path: Path, old: str, new: str, code: int, said: str) -> None:
+    listing, made = tmp_path / "k.s", tmp_path / "k.co"
+    run("disasm", SOFTMAX, "-o", listing)
+    text = listing.read_text()
+    assert f"\t{old}\n" in text
+    listing.write_text(text.replace(f"\t{old}\n", f"\t{new}\n", 1))
+    run("asm", listing, "--like", SOFTMAX, "-o", made)
+    answer = run("verify", SOFTMAX, made, "--level", "smt", "--no-proof-cache", "--jobs", "1", code=code)
+    assert said in answer
+    assert ("help: nothing was proved" in answer) == (code == 3)

@@ -7,7 +7,7 @@ from asmevo.frontend.codeobject import load, load_file
 from asmevo.frontend.recover import recover
 from asmevo.passes.regions import RegionGraph, regions_of, reordered
 from asmevo.verify.align import aligned
-from asmevo.verify.equivalence.kernel import structure_difference
+from asmevo.verify.equivalence.edited import structure_difference
 from support import EXAMPLES, SHIPPED
 
 

@@ -1,9 +1,12 @@
 import itertools
 from dataclasses import replace
 
+import pytest
+
 from asmevo.ir.kernel import Block, Kernel
+from asmevo.verify.equivalence.edited import edited_windows
 from asmevo.verify.equivalence.facts import DEFAULT_ASSUMPTIONS, Assumption
-from asmevo.verify.equivalence.kernel import edited_windows, prove_kernel
+from asmevo.verify.equivalence.kernel import prove_kernel
 from asmevo.verify.verdict import Outcome
 from windows import live, window
 
@@ -50,6 +53,31 @@ def test_a_wrong_window_is_refuted_with_its_place() -> None:
     assert verdict.outcome is Outcome.REFUTED
     assert verdict.counterexample is not None
     assert ".head[3:4]" in verdict.reason
+
+
+STORED = HEAD.replace("v_add_u32_e32 v3, 3, v1", "ds_write_b32 v1, v2\nds_write_b32 v1, v2 offset:2048\nds_read_b32 v3, v1")
+
+
+@pytest.mark.parametrize(
+    ("lines", "wrong"),
+    [
+        ("v_mul_lo_u32 v3, v3, v0", "v_mul_lo_u32 v3, v3, v1"),
+        ("v_exp_f32_e32 v3, v3", "v_log_f32_e32 v3, v3"),
+    ],
+)
+def test_a_wrong_edit_behind_accesses_that_the_analyses_keep_apart_is_refuted(lines: str, wrong: str) -> None:
+    before, after = (kernel(STORED.replace("s_cmp", f"{text}\ns_cmp")) for text in (lines, wrong))
+    assert prove_kernel(before, after).outcome is Outcome.REFUTED
+
+
+def test_a_window_is_not_refuted_by_values_that_the_analyses_rule_out() -> None:
+    """v0 is a work-item number: 24 bits are enough, which the window alone does not know."""
+    before, after = (
+        kernel(STORED.replace("s_cmp", f"v_mul_{text} v3, v0, v0\ns_cmp")) for text in ("lo_u32", "hi_u32_u24_e32")
+    )
+    assert prove_kernel(before, after).outcome is Outcome.REFUTED
+    right = kernel(STORED.replace("s_cmp", "v_mul_u32_u24_e32 v3, v0, v0\ns_cmp"))
+    assert prove_kernel(before, right).outcome is not Outcome.REFUTED
 
 
 def test_what_a_later_block_reads_is_live() -> None:
