@@ -21,7 +21,7 @@ from asmevo.ir.instruction import Instruction
 from asmevo.verify.equivalence.certificates import SOLVERS, ask, certify, holds
 from asmevo.verify.equivalence.window import ALL_UNITS
 from tools.equivalence.edits import reordered
-from tools.equivalence.records import Record, add_options, append, read
+from tools.equivalence.records import Record, add_options, append, read_all
 from tools.equivalence.rewrites import rewritten
 from tools.equivalence.windows import CutWindow, objects, window_number
 
@@ -96,7 +96,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     if options.directory is not None:
         options.directory.mkdir(parents=True, exist_ok=True)
-    records = [record for path in options.output for record in read(path)]
+    records = read_all(options.output)
     if not options.report_only:
         first, step = options.shard
         done = frozenset(record["index"] for record in records)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,12 @@ def read(path: Path) -> list[Record]:
             continue
         found.append(record)
     return found
+
+
+def read_all(paths: Sequence[Path]) -> list[Record]:
+    """Return the records of several files in order of their index, each index once."""
+    found = {record["index"]: record for path in paths for record in read(path)}
+    return [found[index] for index in sorted(found)]
 
 
 def append(path: Path, record: Record) -> None:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 
 from tools.equivalence.experiment import Amounts, examine
-from tools.equivalence.records import Record, add_options, append, read
+from tools.equivalence.records import Record, add_options, append, read_all
 from tools.equivalence.summary import summary, table
 from tools.equivalence.windows import objects, window_number
 
@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--budget-s", type=float, default=float("inf"), help="begin no window after so many seconds")
     add_options(parser)
     options = parser.parse_args(arguments)
-    records = [record for path in options.output for record in read(path)]
+    records = read_all(options.output)
     if not options.report_only:
         first, step = options.shard
         amounts = Amounts(options.edits, options.mutants, options.states)
