@@ -23,6 +23,8 @@ _FIRST = (1, 3, 0, 2, 4, 5, 6, 7)
 """States for a first look, by number: those first whose floats are no NaN, and corner values."""
 _LATER = range(8, 40)
 _MOST_MODELS = 4
+_KEPT = 0.1
+"""The part of a check's time that the solver does not get."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +61,18 @@ def decide(
         for state in states:
             if state.difference(difference.before, difference.after) is not None:
                 wanted = [_entry_units(differing, state)]
-                return _refuted_orundecided(differing, difference, wanted, deadline, assumptions, replay)
+                return _refuted_or_undecided(differing, difference, wanted, deadline, assumptions, replay)
 
-    prover = Prover(deadline, lambda term: tuple(state.signature(term) for state in states), record)
+    # What is kept of the time is enough for runs when the solver used all of its own.
+    until = deadline - _KEPT * (deadline - time.monotonic())
+    prover = Prover(until, lambda term: tuple(state.signature(term) for state in states), record)
     for difference in differing:
         if not prover.equal(difference.before, difference.after):
-            if prover.timed_out:
-                return undecided(f"{difference.place}: the budget of time or memory ran out", assumptions)
             models = [{unit: (value,) for unit, value in model.items()} for model in prover.models[-_MOST_MODELS:]]
-            return _refuted_orundecided(differing, difference, models, deadline, assumptions, replay)
+            verdict = _refuted_or_undecided(differing, difference, models, deadline, assumptions, replay)
+            if prover.timed_out and verdict.outcome is Outcome.UNKNOWN:
+                return undecided(f"{difference.place}: the budget of time or memory ran out", assumptions)
+            return verdict
     return _proved("z3", f"{size}: {len(differing)} values proved equal by {prover.queries} queries", assumptions)
 
 
@@ -76,7 +81,7 @@ def _entry_units(differing: Sequence[Difference], state: Evaluator) -> Mapping[i
     return {t.attr: state.value(t) for t in cone(roots) if t.op == "var" and isinstance(t.attr, int)}
 
 
-def _refuted_orundecided(
+def _refuted_or_undecided(
     differing: Sequence[Difference],
     first: Difference,
     wanted: Sequence[Mapping[int, tuple[int, ...]]],

@@ -2,9 +2,11 @@
 
 import pytest
 
+from asmevo.verify.equivalence import compare
 from asmevo.verify.equivalence.extents import Extent, are_apart, residues_apart, trailing_zeros
 from asmevo.verify.equivalence.nearly import FLOAT_ORDER, OTHER_WAVES
 from asmevo.verify.equivalence.normal import Normaliser
+from asmevo.verify.equivalence.solver import Prover
 from asmevo.verify.verdict import Counterexample, Outcome
 from windows import judge, outcome
 
@@ -114,6 +116,18 @@ def test_an_access_that_the_original_cannot_make_either_shows_nothing() -> None:
 )  # fmt: skip
 def test_states_for_differences_that_random_ones_miss(before: str, after: str, needed: str) -> None:
     assert outcome(before, after, needed) is Outcome.REFUTED
+
+
+def test_a_solver_that_takes_all_of_its_time_leaves_some_for_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(self: Prover, *_: object) -> bool:
+        self.timed_out = True
+        return False
+
+    monkeypatch.setattr(Prover, "equal", never)
+    text = "s_lshr_b32 s0, s1, s2\ns_cmp_lt_u32 s0, s3\ns_cselect_b32 s4, s5, s6"
+    monkeypatch.setattr(compare, "_FIRST", ())
+    monkeypatch.setattr(compare, "_STATES", 0)
+    assert outcome(text, text.replace("_lt_", "_gt_"), "s4") is Outcome.REFUTED
 
 
 def test_a_shared_approximate_value_does_not_hide_a_difference() -> None:
