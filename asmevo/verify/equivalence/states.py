@@ -103,11 +103,13 @@ class EntryStates:
                 scalar[unit] = value[0] & _FULL
         scalars = len(self._small_scalars)
         lanes = block.small[k, scalars:].reshape(-1, LANES)
-        scalar[self._small_scalars] = 0 if number % 16 == _COMPUTING else block.small[k, :scalars]
+        shared = block.small[k, :scalars]
         if number % 16 == _COMPUTING:
+            shared = 0
             lanes = lanes // np.uint32(_ALIGNED) % np.uint32(_ITEMS) * np.uint32(4)
         elif number % 16 == _MEETING:
-            lanes = self._meeting(lanes, number)
+            shared, lanes = self._meeting(shared, number), self._meeting(lanes, number)
+        scalar[self._small_scalars] = shared
         vector[self._small_rows] = lanes
         carries = number % 8 == _CARRYING and bool(self._lows)
         if carries:
@@ -131,12 +133,12 @@ class EntryStates:
         scalar[SCC] &= 1
         return WaveState(scalar, vector, *_contents(number // _TOGETHER % _IMAGES, pointers), self._rows)
 
-    def _meeting(self, lanes: Words, number: int) -> Words:
-        """Lanes' numbers that are 0 or as far apart as two accesses are: what one lane's touches, another's touches too."""
+    def _meeting(self, small: Words, number: int) -> Words:
+        """Numbers that are 0 or as far apart as two accesses are: what one of them touches, the other may touch too."""
         if not self._distances:
-            return lanes
+            return small
         distance = self._distances[number // 16 % len(self._distances)]
-        return lanes // np.uint32(_ALIGNED) % np.uint32(2) * np.uint32(distance)
+        return small // np.uint32(_ALIGNED) % np.uint32(2) * np.uint32(distance)
 
     def _block(self, index: int) -> _Block:
         """Draw the states from `index` * _TOGETHER on; the last block is kept."""
@@ -203,9 +205,12 @@ def _distances(uses: Sequence[AddressUse]) -> list[int]:
 
     Those are the ones that stand in another order in the other window, then those that follow each other in one window only.
     """
-    addresses = [use.addresses[0] for use in uses if use.addresses]
-    pairs = Counter((a.ident, b.ident) for a, b in itertools.pairwise(addresses))
-    offsets = {address.ident: _offset(address) for address in addresses}
+    # The last address of a load to LDS is where it writes.
+    addresses = [use.addresses for use in uses if use.addresses]
+    pairs = Counter(
+        (a.ident, b.ident) for one, other in itertools.pairwise(addresses) for a in one for b in other if a.bits == b.bits
+    )
+    offsets = {address.ident: _offset(address) for found in addresses for address in found}
     most = LDS_BYTES - max(offsets.values(), default=0) - _ALIGNED
     ranked = sorted(pairs, key=lambda pair: ((pair[1], pair[0]) not in pairs, pairs[pair] % 2 == 0, pair))
     apart = (abs(offsets[a] - offsets[b]) for a, b in ranked)

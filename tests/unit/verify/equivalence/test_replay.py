@@ -112,6 +112,8 @@ def test_an_access_that_the_original_cannot_make_either_shows_nothing() -> None:
         ("s_lshr_b32 s0, s1, s2\ns_cmp_lt_u32 s0, s3\ns_cselect_b32 s4, s5, s6",
          "s_lshr_b32 s0, s1, s2\ns_cmp_le_u32 s0, s3\ns_cselect_b32 s4, s5, s6", "s4"),
         ("v_perm_b32 v0, v1, v2, s0", "v_perm_b32 v0, v1, v3, s0", "v0"),
+        ("buffer_load_dword v1, s[4:7], 0 offen lds\nds_read_b128 v[8:11], v2 offset:4288",
+         "ds_read_b128 v[8:11], v2 offset:4288\nbuffer_load_dword v1, s[4:7], 0 offen lds", "v8-11"),
     ],
 )  # fmt: skip
 def test_states_for_differences_that_random_ones_miss(before: str, after: str, needed: str) -> None:
