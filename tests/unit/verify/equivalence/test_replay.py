@@ -39,6 +39,7 @@ UNSETTLED = [
     ("v_accvgpr_write_b32 a0, v1\nv_accvgpr_read_b32 v0, a0", "v_accvgpr_write_b32 a0, v1\nv_mov_b32_e32 v0, v1"),
 ]
 
+QUIET = "\n".join(f"v_add_f32_e32 v{k}, v{k}, v4" for k in (1, 2, 3))
 FIRST = "v_mfma_f32_16x16x32_f16 a[0:3], v[0:3], v[4:7], a[0:3]"
 SECOND = "v_mfma_f32_16x16x32_f16 a[0:3], v[8:11], v[12:15], a[0:3]"
 LASTING = [
@@ -143,6 +144,9 @@ def test_a_shared_approximate_value_does_not_hide_a_difference() -> None:
         ("s_barrier\nds_read_b32 v0, v1", "ds_read_b32 v0, v1", OTHER_WAVES),
         ("v_mul_f32_e32 v0, v1, v2", "v_mul_f32_e32 v0, v2, v1", FLOAT_ORDER),
         ("v_fma_f32 v0, v1, v2, v3", "v_fma_f32 v0, v2, v1, v3", FLOAT_ORDER),
+        ("v_max_f32_e32 v0, v1, v2", "v_max_f32_e32 v0, v2, v1", FLOAT_ORDER),
+        (f"{QUIET}\nv_max3_f32 v0, |v1|, v2, v3", f"{QUIET}\nv_max3_f32 v0, v3, v2, |v1|", FLOAT_ORDER),
+        (f"{QUIET}\nv_max_f32 v0, v1, v2", f"{QUIET}\nv_max_f32 v0, v1, v2\nv_max_f32 v0, v0, v2", FLOAT_ORDER),
     ],
 )
 def test_what_alone_keeps_windows_from_being_equal_is_said_and_proves_nothing(before: str, after: str, reason: str) -> None:
