@@ -93,14 +93,14 @@ def with_liveness(windows: list[EditedWindow], before: Kernel, after: Kernel) ->
     return [
         replace(
             window,
-            live_out=_needed(old, window.label, window.start + len(window.before))
-            | _needed(new, window.label, window.start + len(window.after)),
+            live_out=needed(old, window.label, window.start + len(window.before))
+            | needed(new, window.label, window.start + len(window.after)),
         )
         for window in windows
     ]
 
 
-def _needed(liveness: Liveness, label: str, index: int) -> int:
+def needed(liveness: Liveness, label: str, index: int) -> int:
     """Return the units needed before instruction `index` of a block, which may be its end."""
     return liveness.live_after(label, index - 1) if index else liveness.live_in[label]
 

@@ -21,7 +21,14 @@ from asmevo.verify.equivalence.certificates import Certificate, certify
 from asmevo.verify.equivalence.compare import decide
 from asmevo.verify.equivalence.concrete import may_store
 from asmevo.verify.equivalence.divergence import AN_ACCESS
-from asmevo.verify.equivalence.edited import EditedWindow, relative_vgprs, structure_difference, windows_of, with_liveness
+from asmevo.verify.equivalence.edited import (
+    EditedWindow,
+    needed,
+    relative_vgprs,
+    structure_difference,
+    windows_of,
+    with_liveness,
+)
 from asmevo.verify.equivalence.execute import UnmodelledError
 from asmevo.verify.equivalence.facts import DEFAULT_ASSUMPTIONS, NO_FACTS, Assumption, FactFinder, Facts
 from asmevo.verify.equivalence.proof_cache import METHOD, ProofCache
@@ -81,7 +88,7 @@ def prove_kernel(
     if left:
         verdict = prover.region([window for window, _ in left])
         if verdict is None or not verdict.outcome.is_success:
-            verdict = prover.by_the_originals_needs(_with_liveness(windows, before, after), [window for window, _ in left])
+            verdict = prover.by_the_originals_needs(with_liveness(windows, before, after), [window for window, _ in left])
         if verdict is None or not verdict.outcome.is_success:
             return _not_proved(left, before, verdict)
         assumptions.update(dict.fromkeys(a for b in verdict.basis for a in b.assumptions))
@@ -256,7 +263,7 @@ class KernelProver:
         loops = self._managers[0].get(Loops)
         groups: dict[str, set[str]] = {}
         for window in windows:
-            alone = _needed(new, window.label, window.start) & ~_needed(old, window.label, window.start)
+            alone = needed(new, window.label, window.start) & ~needed(old, window.label, window.start)
             if window in left or alone & _read(window.after):
                 loop = loops.innermost(window.label)
                 groups.setdefault("" if loop is None else loop.header, set()).add(window.label)
