@@ -38,7 +38,7 @@ def verify_kernel(kernel: Kernel, original: Kernel | None = None) -> list[Findin
     instructions of blocks that are the original's own objects are not looked at again.
     """
     findings = [*_names(kernel), *_control_flow(kernel)]
-    own = set() if original is None else {id(block) for block in original.blocks}
+    own = {id(block) for block in (() if original is None else original.blocks)}
     for block in kernel.blocks:
         if not block.frozen and id(block) not in own:
             for instruction in block.instructions:
