@@ -23,6 +23,7 @@ from asmevo.search.records import Attempt, Gate, Status, Step
 from asmevo.search.shop import Ask, Drafts, Judging, Result, Shop, Task, is_own
 from asmevo.search.standing import Standing
 from asmevo.search.state import K0, Errand, State
+from asmevo.search.uninterrupted import uninterrupted
 from asmevo.search.work import Ended, Work, failed_draft
 
 _TALK = 24
@@ -126,8 +127,8 @@ class Engine:
             while works:
                 self._judge_one_each(works)
                 while works and works[0].next() is None:
-                    self._record(works[0])
-                    del works[0]
+                    with uninterrupted():
+                        self._record(works.pop(0))
         except (KeyboardInterrupt, _Late):
             # The search ends here: what was judged is kept, the rest counts as not tried.
             for work in works:
@@ -237,6 +238,10 @@ class Engine:
         self, errand: Errand, ended: Sequence[Ended], *, is_last: bool, was_better: bool = False
     ) -> tuple[Attempt | None, bool]:
         """Puts attempts into the ledger; with `is_last` the errand is done. The last attempt, and whether the island gained."""
+        with uninterrupted():
+            return self._added(errand, ended, is_last, was_better)
+
+    def _added(self, errand: Errand, ended: Sequence[Ended], is_last: bool, was_better: bool) -> tuple[Attempt | None, bool]:
         island, ledger = self.state.islands[errand.island], self.ledger
         before = len(ledger.steps)
         entries: list[Entry] = []

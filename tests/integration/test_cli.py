@@ -1,7 +1,10 @@
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -161,6 +164,24 @@ def test_a_place_that_cannot_be_written_is_told_before_the_search(tmp_path):
         assert result.returncode == 2
         assert "E0108" in result.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["a.co.evidence.json"]
+
+
+def test_ctrl_c_keeps_what_was_accepted(tmp_path):
+    words = ["optimize", str(SOFTMAX), "--launch", str(LAUNCH), "--budget", "3000", "--attempts", "100000"]
+    words += ["--lineage", str(tmp_path / "runs"), "-o", str(tmp_path / "best.co"), "--jobs", "2"]
+    command = [sys.executable, "-m", "asmevo", *words]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as running:
+        deadline = time.monotonic() + 240
+        while time.monotonic() < deadline and not list(tmp_path.glob("runs/artifacts/??/*"))[2:]:
+            time.sleep(0.2)
+        os.killpg(running.pid, signal.SIGINT)
+        out, err = running.communicate(timeout=120)
+    assert running.returncode == 0, err
+    assert "(interrupted)" in out
+    assert "Traceback" not in err, err
+    assert (tmp_path / "best.co").exists()
 
 
 def test_a_huge_grid_is_refused_at_once(tmp_path):

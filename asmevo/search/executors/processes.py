@@ -15,6 +15,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from time import monotonic
@@ -161,7 +162,13 @@ def _started(outfit: bytes, memory_bytes: int) -> _Worker:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs, outfit, memory_bytes), daemon=True)
-    process.start()
+    # A terminal's Ctrl-C goes to every process: the search's own answers it, workers are ended by that, from their start on.
+    resource_tracker.ensure_running()  # it sets the mask for itself, and not back
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     theirs.close()
     return _Worker(process, ours)
 

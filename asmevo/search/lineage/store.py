@@ -159,7 +159,9 @@ class Lineage:
             yield
             self._connection.execute("COMMIT")
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            # An interrupt may come just behind the commit.
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
             raise
 
     # ---- reading ----

@@ -84,7 +84,7 @@ def test_a_dialogue_is_told_how_it_ended_and_its_cost_is_counted():
     talker = Talker([])
     result = with_executor(None, attempts=6, proposers=(talker,))
     assert [status for _, status, _ in talker.heard[:2]] == [Status.NO_CHANGE, Status.MALFORMED]
-    assert talker.heard[2][1] in (Status.STATIC_REFUTED, Status.REFUTED, Status.WRONG, Status.FAULTED, Status.NOT_FASTER)
+    assert talker.heard[2][1] not in (Status.ACCEPTED, Status.NO_CHANGE, Status.MALFORMED)
     assert all(tokens == 10 for _, _, tokens in talker.heard)
     assert sum(a.cost.money for a in result.attempts) == 3.0
 

@@ -1,6 +1,7 @@
 """Results do not depend on workers; what dies is replaced, what kills is quarantined, what lasts is ended."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -91,3 +92,12 @@ def test_workers_end_with_their_parent(tmp_path):
     while time.monotonic() < deadline and os.path.exists(f"/proc/{worker}"):
         time.sleep(0.1)
     assert not os.path.exists(f"/proc/{worker}")
+
+
+def test_ctrl_c_in_a_terminal_reaches_the_search_alone(tmp_path):
+    executor = ProcessExecutor(Misbehaving, (str(tmp_path),), 1)
+    (pid,) = [done.result for done in executor.run([("pid", 0)])]
+    os.kill(pid, signal.SIGINT)
+    (again,) = list(executor.run([("pid", 0)]))
+    executor.close()
+    assert (again.result, again.tries) == (pid, 1)
