@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import cast
 
 from asmevo.diagnostics import fail
 from asmevo.ir.instruction import Instruction, Modifier, Operand, Register, Symbolic
@@ -42,6 +43,8 @@ _LEAVES_THE_KERNEL = frozenset(
     {"s_setpc_b64", "s_swappc_b64", "s_call_b64", "s_rfe_b64", "s_rfe_restore_b64"}
     | {"s_cbranch_g_fork", "s_cbranch_i_fork", "s_cbranch_join"}
 )
+_PAIR_READERS = frozenset({"v_pk_fma_f32", "v_pk_mul_f32", "v_pk_add_f32", "v_pk_mov_b32"})
+"""What takes 32-bit numbers out of pairs of registers, one or both of each."""
 _HWREG_ID = re.compile(r"hwreg\(\s*(\w+)", re.IGNORECASE)
 
 
@@ -121,6 +124,34 @@ def _compute(i: Instruction, exec_full: bool, may_skip: bool, indexed: bool) -> 
         writes |= VGPR_MASK if writes & VGPR_MASK else 0
         kills &= ~VGPR_MASK
     return Effects(reads, writes, kills)
+
+
+def unread_halves(i: Instruction) -> int:
+    """Units that `effects` counts as read, since the operand names them, and whose values an instruction does not use.
+
+    Packed 32-bit arithmetic takes its numbers out of pairs of registers: op_sel picks one for the low result, op_sel_hi one for
+    the high result. v_pk_mov_b32 takes the low result from the first source and the high one from the second, as op_sel says.
+    """
+    definition = i.definition
+    if definition is None or definition.mnemonic not in _PAIR_READERS:
+        return 0
+    values = {modifier.name: modifier.value for modifier in i.modifiers}
+    sources = i.operands[1:]
+    low, high = (_flags(values.get(name), len(sources), default) for name, default in (("op_sel", 0), ("op_sel_hi", 1)))
+    if definition.mnemonic == "v_pk_mov_b32":
+        high = low
+    named = used = 0
+    for operand, *halves in zip(sources, low, high, strict=True):
+        if isinstance(operand, Register):
+            lowest = operand.range.mask & -operand.range.mask
+            named |= operand.range.mask
+            used |= lowest << halves[0] | lowest << halves[1]
+    return named & ~used
+
+
+def _flags(value: object, count: int, default: int) -> tuple[int, ...]:
+    given = cast("tuple[int, ...]", value) if isinstance(value, tuple) else ()
+    return (given + (default,) * count)[:count]
 
 
 def _with_sources(mask: int) -> int:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from asmevo.diagnostics import Severity
 from asmevo.ir.abi import KernelDescriptor
-from asmevo.ir.effects import OPAQUE, effects
+from asmevo.ir.effects import OPAQUE, effects, unread_halves
 from asmevo.ir.finding import Finding
 from asmevo.ir.instruction import Instruction, Register
 from asmevo.ir.isa.model import Family, Role
@@ -96,7 +96,7 @@ def _step(i: Instruction) -> _Step:
             reads |= operand.range.mask
     if definition.mnemonic.startswith(_CANCELLING) and len(sources) == 2 and sources[0] == sources[1]:
         reads = 0
-    return _Step(reads & _FOLLOWED, touched.writes)
+    return _Step(reads & _FOLLOWED & ~unread_halves(i), touched.writes)
 
 
 def _solve(kernel: Kernel, steps: Mapping[str, list[_Step]], start: int) -> tuple[dict[str, int], dict[str, int]]:

@@ -25,7 +25,7 @@ from asmevo.backend.emulator.indexing import CONTROLS, movable
 from asmevo.backend.emulator.intrinsics import MODIFIERS, build_intrinsic
 from asmevo.backend.emulator.native import native
 from asmevo.diagnostics import DiagnosticError, fail
-from asmevo.ir.effects import Effects, effects
+from asmevo.ir.effects import Effects, effects, unread_halves
 from asmevo.ir.instruction import Immediate, Instruction, Label, Register, Symbolic, WaitCounts
 from asmevo.ir.isa import base_mnemonic
 from asmevo.ir.isa.model import Access, Counter, Family, IssueClass, Role, Space
@@ -354,7 +354,8 @@ def _units(i: Instruction, *, keeps: bool = False, ignored: int = 0) -> tuple[by
         need = layout.NEED_ANY
     elif base_mnemonic(i.mnemonic) in _READ_FIRST:
         need = layout.NEED_FIRST
-    reads = [_entry(unit, need) for unit in units(touched.reads & ~ignored & ~_ALWAYS)]
+    unneeded = ignored | unread_halves(i) | _ALWAYS
+    reads = [_entry(unit, need) for unit in units(touched.reads & ~unneeded)]
     writes = [_entry(unit, need) for unit in units(touched.writes & ~_ALWAYS)]
     return np.array(reads + writes, np.uint16).tobytes(), len(reads), len(writes)
 

@@ -6,7 +6,7 @@ import pytest
 
 from asmevo.diagnostics import DiagnosticError
 from asmevo.frontend.line import parse_line
-from asmevo.ir.effects import EVERYTHING, SGPR_MASK, Effects, effects, may_skip_vectors
+from asmevo.ir.effects import EVERYTHING, SGPR_MASK, Effects, effects, may_skip_vectors, unread_halves
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.registers import AGPR0, AGPR_MASK, EXEC_MASK, HWREG, M0, MODE, SCC, VCC_MASK, VGPR_MASK, VSKIP, unit_name, units
 
@@ -180,3 +180,22 @@ def test_every_effect_kills_what_it_writes_only() -> None:
         assert found.kills & ~found.writes == 0
         assert found.kills == found.writes
     assert of("s_nop 0").reads & (1 << SCC | 1 << HWREG) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "unread"),
+    [
+        ("v_pk_fma_f32 v[0:1], v[2:3], s[4:5], v[6:7]", set()),
+        ("v_pk_fma_f32 v[0:1], v[2:3], s[4:5], v[6:7] op_sel_hi:[1,0,1]", {"s5"}),
+        ("v_pk_mul_f32 v[0:1], v[2:3], v[4:5] op_sel:[1,0] op_sel_hi:[1,0]", {"v2", "v5"}),
+        ("v_pk_mul_f32 v[0:1], v[2:3], v[2:3] op_sel:[1,0] op_sel_hi:[1,0]", set()),
+        ("v_pk_add_f32 v[0:1], v[2:3], 1.0 op_sel:[1,0] op_sel_hi:[1,0]", {"v2"}),
+        ("v_pk_mov_b32 v[0:1], v[2:3], v[4:5] op_sel:[1,0]", {"v2", "v5"}),
+        ("v_pk_add_f16 v0, v1, v2 op_sel_hi:[0,0]", set()),
+        ("v_add_f64 v[0:1], v[2:3], v[4:5]", set()),
+    ],
+)
+def test_packed_numbers_are_taken_out_of_the_halves_that_op_sel_names(text, unread) -> None:
+    instruction = parse_line(text)
+    assert {unit_name(unit) for unit in units(unread_halves(instruction))} == unread
+    assert unread_halves(instruction) & ~effects(instruction).reads == 0

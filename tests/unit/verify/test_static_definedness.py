@@ -76,3 +76,10 @@ def test_indexed_kernels_are_judged_by_their_scalars_alone():
 def test_shipped_kernels_read_only_what_was_written(name):
     kernel = recover(load_file(EXAMPLES / "kernels" / f"{name}.co"))
     assert [f for f in check_definedness(kernel) if f.severity is Severity.ERROR] == []
+
+
+def test_the_half_of_a_pair_that_a_packed_instruction_does_not_take_may_be_undefined():
+    text = "v_mov_b32_e32 v2, 1.0\nv_mov_b32_e32 v3, 1.0\ns_mov_b32 s4, 2.0\n{}\nds_write_b64 v0, v[2:3]"
+    whole = "v_pk_mul_f32 v[2:3], v[2:3], s[4:5]"
+    assert found(text.format(whole)) == [(Severity.ERROR, "v_pk_mul_f32")]
+    assert found(text.format(f"{whole} op_sel_hi:[1,0]")) == []

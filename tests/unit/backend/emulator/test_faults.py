@@ -72,6 +72,12 @@ def test_an_unwritten_register(text: str):
     assert kinds(text) == ["uninitialised-register"]
 
 
+def test_the_half_of_a_pair_that_a_packed_instruction_does_not_take_may_be_unwritten():
+    text = "s_mov_b32 s10, 2.0\nv_mov_b32_e32 v2, 1.0\nv_mov_b32_e32 v3, 1.0\nv_pk_mul_f32 v[2:3], v[2:3], s[10:11]"
+    assert kinds(text) == ["uninitialised-register"]
+    assert kinds(f"{text} op_sel_hi:[1,0]") == []
+
+
 def test_only_active_lanes_must_be_written():
     text = "s_mov_b64 exec, 1\nv_mov_b32_e32 v2, 0\n{more}\nv_add_u32_e32 v3, v2, v2"
     assert kinds(text.format(more="s_nop 0")) == []
