@@ -46,11 +46,12 @@ class PointerSlot:
 
 @dataclass(frozen=True, slots=True)
 class BufferLink:
-    """Eight bytes at `offset` of `buffers[source]` hold the address of `buffers[target]`."""
+    """Eight bytes at `offset` of `buffers[source]` hold the address of `buffers[target]` plus `addend`."""
 
     source: int
     offset: int
     target: int
+    addend: int = 0
 
 
 @dataclass(frozen=True, slots=True)

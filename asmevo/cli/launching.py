@@ -1,4 +1,4 @@
-"""Commands about launch files: launch infer, launch check."""
+"""Commands about launch files: launch infer, launch import, launch check."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from asmevo.diagnostics import fail, printable
 
 if TYPE_CHECKING:
     from asmevo.ir.kernel import Kernel
+    from asmevo.verify.capture.folder import Capture, Region
     from asmevo.verify.infer.proposal import Hints
 
 launch_app = typer.Typer(
     name="launch",
-    help="Propose and check launch files.\n\nExample: asmevo launch infer kernel.co -o launch.toml",
+    help="Propose, import and check launch files.\n\nExample: asmevo launch infer kernel.co -o launch.toml",
     no_args_is_help=True,
 )
 
@@ -28,6 +29,7 @@ def register(app: typer.Typer) -> None:
     """Adds this module's commands."""
     for command in (infer, check):
         launch_app.command()(command)
+    launch_app.command("import")(import_)
     app.add_typer(launch_app)
 
 
@@ -97,6 +99,67 @@ def _sides(text: str | None) -> tuple[int, int, int] | None:
     if len(numbers) > 3 or min(numbers) < 1 or numbers[0] * numbers[1] * numbers[2] > 1024:
         fail("E0208", f"--workgroup takes X,Y,Z of at most 1024 together, not '{text}'", help="what is left out is 1")
     return numbers[0], numbers[1], numbers[2]
+
+
+def import_(
+    capture: Annotated[Path, typer.Argument(help="Folder of a captured dispatch, as kerncap leaves it.")],
+    output_file: Annotated[Path | None, typer.Option("--output", "-o", help="Where the launch file is written.")] = None,
+    object_file: Annotated[
+        Path | None, typer.Option("--object", help="The object launched; the capture's kernel.hsaco if not given.")
+    ] = None,
+    kernel: KernelName = None,
+    follow: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--follow",
+            help="BASE or BASE:OFFSET, a region by its address: addresses in it (at the offset) lead to other regions. "
+            "May be given more than once.",
+        ),
+    ] = None,
+    output: OutputFormat = Format.full,
+    traceback: Trace = False,
+) -> None:
+    """Make a launch file of a captured dispatch: its grid, arguments, and memory as buffers.
+
+    Memory that no argument points into is left out; --follow says where memory itself holds addresses. When the capture does
+    not lie below the launch file, the contents are copied into a folder beside that.
+
+    Example: asmevo launch import capture/ -o launch.toml
+    """
+
+    def body() -> int:
+        from asmevo.verify.capture.folder import OBJECT, read_capture
+        from asmevo.verify.capture.text import import_capture
+
+        check_output(output_file)
+        captured = read_capture(capture)
+        _, ir = load_kernel(object_file or capture / OBJECT, kernel or captured.kernel)
+        target = None if output_file is None or str(output_file) == "-" else output_file
+        found = import_capture(captured, ir, target, [_followed(text, captured) for text in follow or ()])
+        if output_file is not None:
+            write_output(output_file, found.text.encode())
+        if output is Format.json:
+            print(json.dumps(found.as_data(), indent=2))
+        elif output_file is None:
+            print(found.text, end="")
+        return Exit.DONE
+
+    raise typer.Exit(guarded(body, show_traceback=traceback))
+
+
+def _followed(text: str, capture: Capture) -> tuple[Region, int | None]:
+    base, _, offset = text.partition(":")
+    numbers: list[int] = []
+    for part in (base.removeprefix("region_"), offset or "0"):
+        try:
+            # A base is what the file of a region is named after, an offset a number as Python writes it.
+            numbers.append(int(part, 0 if numbers else 16))
+        except ValueError:
+            fail("E0208", f"--follow takes BASE or BASE:OFFSET, not '{printable(text)}'", help="such as 7f0000000000:16")
+    region = capture.region_at(numbers[0])
+    if region is None or region.base != numbers[0]:
+        fail("E0208", f"no region begins at 0x{numbers[0]:x}", help="memory_regions.json lists them")
+    return region, numbers[1] if offset else None
 
 
 def check(

@@ -12,6 +12,7 @@ import numpy as np
 from asmevo.backend.launch import Buffer, Tolerance
 from asmevo.verify.launch_data import FILLS, POISON, SPRINKLES, ElementType, Fill, fill_values, special_values
 from asmevo.verify.launch_file import Argument, Key
+from asmevo.verify.launch_files import read_contents
 from asmevo.verify.launch_scope import Scope
 
 MAX_BUFFER_BYTES = 1 << 30
@@ -43,6 +44,15 @@ def make_buffer(scope: Scope, place: Key, argument: Argument, name: str, element
         if argument.fill is not None:
             scope.refuse("E0225", "an output has no fill: it starts undefined", (*place, "fill"), 'role = "inout"?')
         return Buffer(name, np.full(count * element.size, POISON, dtype=np.uint8), True, False, element.name, tolerance)
+    if (argument.fill == "file") != (argument.file is not None):
+        scope.refuse("E0225", "file goes with fill 'file'", (*place, "file" if argument.file else "fill"))
+    if argument.links is not None and argument.file is None:
+        scope.refuse(
+            "E0225", "links go with fill 'file'", (*place, "links"), "for a table of pointers there is fill 'pointers'"
+        )
+    if argument.file is not None:
+        data = read_contents(scope, (*place, "file"), argument.file, count * element.size)
+        return Buffer(name, data, argument.role != "in", True, element.name, tolerance)
     if count > MAX_FILLED:
         scope.refuse("E0225", f"{count} elements are more than the {MAX_FILLED} that are filled", (*place, "buffer"))
     fill = _fill(scope, place, argument, element, seed)

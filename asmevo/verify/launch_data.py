@@ -182,9 +182,10 @@ class Fill:
 
 FILLS = (
     "normal", "special", "uniform", "integers", "permutation", "indices", "pages", "offsets", "zeros", "arange", "constant",
-    "list", "pointers",
+    "list", "pointers", "file",
 )  # fmt: skip
-"""All fills; the addresses of `pointers` are known only when the launch is run, so its numbers are zeros here."""
+"""All fills; the addresses of `pointers` are known only when the launch is run, so its numbers are zeros here. The bytes of
+`file` are no numbers: `verify.launch_contents` reads them."""
 
 
 def fill_values(fill: Fill, count: int, width: int | None = None) -> npt.NDArray[Any]:

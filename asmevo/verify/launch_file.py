@@ -50,6 +50,14 @@ class Tolerance(_Strict):
     relative: float | None = Field(None, ge=0, allow_inf_nan=False, description="their difference, as a part of the expected")
 
 
+class Link(_Strict):
+    """Eight bytes of a buffer that hold the address of a buffer."""
+
+    at: int = Field(ge=0, description="byte offset of the pointer in its buffer")
+    to: str = Field(description="name of the buffer pointed into")
+    offset: int = Field(0, ge=0, description="bytes from that buffer's start")
+
+
 class Argument(_Strict):
     """One kernel argument: exactly one of buffer (its shape), scalar, pointer (a buffer's name) and bytes (hexadecimal)."""
 
@@ -70,6 +78,8 @@ class Argument(_Strict):
     share: Number | None = Field(None, description="how much is special or sprinkled, above 0 to 1")
     sprinkle: list[str] | None = Field(None, description="classes of edge numbers that take the place of some contents")
     data: list[Number] | None = Field(None, min_length=1, max_length=65536, description="the numbers of list")
+    file: str | None = Field(None, min_length=1, max_length=4096, description="the file of contents, by its way from this one")
+    links: list[Link] | None = Field(None, min_length=1, max_length=65536, description="pointers among the contents of a file")
     to: list[str] | None = Field(None, min_length=1, max_length=4096, description="the buffers that pointers lead to")
     compare: Literal["exact"] | Tolerance | None = Field(None, description="how results are compared where exactness is waived")
     offset: Whole = Field(0, description="bytes from the buffer's start, for a pointer")
@@ -150,6 +160,8 @@ def _explain(error: ValidationError, text: str, file: str) -> NoReturn:
     model = (
         Tolerance
         if "compare" in key
+        else Link
+        if "links" in key
         else Argument
         if {"args", "buffers"} & set(key)
         else Case

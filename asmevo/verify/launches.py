@@ -19,7 +19,7 @@ from asmevo.ir.abi import KernelArgument
 from asmevo.ir.kernel import Kernel
 from asmevo.verify.launch_contents import make_buffer
 from asmevo.verify.launch_data import ElementType, element_types
-from asmevo.verify.launch_file import MAX_CASES, Argument, Key, LaunchFile, Whole, parse_launch_file, read_launch_file
+from asmevo.verify.launch_file import MAX_CASES, Argument, Key, LaunchFile, Link, Whole, parse_launch_file, read_launch_file
 from asmevo.verify.launch_scope import Scope, first
 
 MAX_GROUP_ITEMS = 1024
@@ -93,6 +93,12 @@ class _Slot:
 
     offset: int
     declared: KernelArgument | None
+
+
+def _is_piece(argument: Argument, declared: KernelArgument, size: int) -> bool:
+    """Whether an argument may be the first part of a structure that is passed by value."""
+    is_structure = declared.value_kind == "by_value" and declared.size > POINTER_BYTES
+    return argument.at is not None and is_structure and size < declared.size
 
 
 @dataclass(slots=True)
@@ -244,7 +250,7 @@ class _Builder:
     def _place_argument(self, number: int, argument: Argument, slot: _Slot) -> None:
         place = self.scope.place("args", number)
         size = self._size(number, argument)
-        if slot.declared and slot.declared.size != size:
+        if slot.declared and slot.declared.size != size and not _is_piece(argument, slot.declared, size):
             self.scope.refuse(
                 "E0226", f"the kernel's argument at offset {slot.offset} has {slot.declared.size} bytes, this one {size}",
                 place,
@@ -290,10 +296,14 @@ class _Builder:
 
     def _link(self, place: Key, argument: Argument) -> None:
         """The addresses that a buffer of pointers holds; an empty name leaves a null pointer."""
-        if argument.to is None or argument.buffer is None:
+        if argument.buffer is None or (argument.to is None and argument.links is None):
             return
         names = [buffer.name for buffer in self.buffers]
         source = next(n for n, name in enumerate(names) if name == (argument.name or f"arg{place[-1]}"))
+        for link in argument.links or ():
+            self._link_inside(place, names, source, link)
+        if argument.to is None:
+            return
         if len(argument.to) * POINTER_BYTES > self.buffers[source].data.size:
             self.scope.refuse("E0225", f"{len(argument.to)} pointers do not fit the buffer", (*place, "to"))
         for position, name in enumerate(argument.to):
@@ -301,6 +311,17 @@ class _Builder:
                 self.scope.refuse("E0225", f"no buffer is named '{name}'", (*place, "to"), f"buffers: {', '.join(names)}")
             if name:
                 self.links.append(BufferLink(source, POINTER_BYTES * position, names.index(name)))
+
+    def _link_inside(self, place: Key, names: Sequence[str], source: int, link: Link) -> None:
+        """One pointer among the contents of a file."""
+        if link.to not in names:
+            self.scope.refuse("E0225", f"no buffer is named '{link.to}'", (*place, "links"), f"buffers: {', '.join(names)}")
+        target = names.index(link.to)
+        if link.at + POINTER_BYTES > self.buffers[source].data.size:
+            self.scope.refuse("E0225", f"a pointer at byte {link.at} does not fit the buffer", (*place, "links"))
+        if link.offset > self.buffers[target].data.size:
+            self.scope.refuse("E0225", f"offset {link.offset} lies outside '{link.to}'", (*place, "links"))
+        self.links.append(BufferLink(source, link.at, target, link.offset))
 
     def _point(self, number: int, argument: Argument, slot: _Slot) -> None:
         place = self.scope.place("args", number)

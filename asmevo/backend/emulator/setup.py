@@ -119,7 +119,7 @@ def build_memory(dispatch: Dispatch, lds_bytes: int, scratch_bytes: int = 0, thr
         if not 0 <= link.source < count or not 0 <= link.target < count or not 0 <= link.offset <= len(blocks[link.source]) - 8:
             fail("E0231", f"launch '{dispatch.name}': a link from byte {link.offset} of a buffer does not fit")
         at = starts[link.source] + link.offset
-        arena[at : at + 8] = np.frombuffer(struct.pack("<Q", layout.base_address(link.target)), np.uint8)
+        arena[at : at + 8] = np.frombuffer(struct.pack("<Q", layout.base_address(link.target) + link.addend), np.uint8)
     if scratch_bytes:
         table[-1] = (layout.base_address(count + 2), scratch_bytes, arena.ctypes.data + scratch_starts[0], True)
     return Memory(

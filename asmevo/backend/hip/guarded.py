@@ -76,7 +76,8 @@ class GuardedBuffers:
             images.append(image)
         for link in self.dispatch.links:
             start = GUARD_BYTES + link.offset
-            images[link.source][start : start + 8] = np.frombuffer(struct.pack("<Q", self.address(link.target)), np.uint8)
+            address = self.address(link.target) + link.addend
+            images[link.source][start : start + 8] = np.frombuffer(struct.pack("<Q", address), np.uint8)
         return images
 
     def read(self, poison: int) -> tuple[tuple[bytes, ...], tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""launch infer and launch check: files, hints from Triton's cache, exit codes."""
+"""launch infer, launch import and launch check: files, hints from Triton's cache, exit codes."""
 
 import json
 import shutil
@@ -7,6 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 from asmevo.cli.main import app
+from asmevo.frontend.codeobject import load_file
+from asmevo.frontend.recover import recover
+from asmevo.verify.launches import load_launches
+from captures import write_capture
 from support import EXAMPLES
 
 KERNELS, LAUNCHES = EXAMPLES / "kernels", EXAMPLES / "launches"
@@ -89,6 +93,45 @@ def test_check_refuses_what_emulate_refuses(tmp_path):
     assert "l.toml:" in result.stderr
 
 
-@pytest.mark.parametrize("command", ["infer", "check"])
+@pytest.mark.parametrize("command", ["infer", "import", "check"])
 def test_each_command_has_an_example_in_its_help(command):
     assert f"Example: asmevo launch {command} " in run("launch", command, "--help").output
+
+
+@pytest.fixture
+def capture(tmp_path):
+    path = KERNELS / "vector_add.co"
+    dispatch = load_launches(LAUNCHES / "vector_add.toml", recover(load_file(path)))[1]
+    return write_capture(tmp_path / "capture", path.read_bytes(), dispatch)
+
+
+def test_a_captured_dispatch_is_imported_and_emulates(capture):
+    result = run("launch", "import", "capture", "-o", "l.toml")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+    assert "strict: clean" in run("emulate", "capture/kernel.hsaco", "--launch", "l.toml").stdout
+    data = json.loads(run("launch", "import", "capture", "-o", "l.toml", "--format", "json").stdout)
+    assert [region["bytes"] for region in data["regions"]] == [6004] * 3
+    assert data["links"] == data["wild_pointers"] == []
+    assert run("launch", "import", "capture").stdout.startswith("# A captured dispatch of vector_add (gfx942)")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--follow", "here"), "--follow takes BASE or BASE:OFFSET"),
+        (("--follow", "7f1200000000:x"), "--follow takes BASE or BASE:OFFSET"),
+        (("--follow", "7f1200000004"), "no region begins at 0x7f1200000004"),
+        (("--kernel", "other"), "other"),
+        (("--object", "nothing.co"), "nothing.co"),
+    ],
+)
+def test_what_import_refuses(capture, words, told):
+    result = run("launch", "import", "capture", "-o", "l.toml", *words)
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
+def test_import_without_a_capture_is_refused(tmp_path):
+    result = run("launch", "import", "nothing", "-o", "l.toml")
+    assert result.exit_code == 2
+    assert "error[E0229]: no folder" in result.stderr
