@@ -26,14 +26,18 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return text.getvalue()
 
 
-def sample_row(instruction: Instruction | str, dispatch: int = 1, reason: str | None = None, *, stochastic: bool = True) -> list[Any]:
+def sample_row(
+    instruction: Instruction | str, dispatch: int = 1, reason: str | None = None, *, stochastic: bool = True
+) -> list[Any]:
     """A line of a table of samples; with `reason` the wave did not issue."""
     text = instruction if isinstance(instruction, str) else print_instruction(instruction)
     row: list[Any] = [1000, (1 << 64) - 1, dispatch, text, "", dispatch]
     return [*row, int(reason is None), "TYPE", REASON + (reason or "NONE"), 4] if stochastic else row
 
 
-def sample_tree(samples: Iterable[tuple[int, int, str | None, int]], texts: Sequence[str], key: str = "stochastic") -> dict[str, Any]:
+def sample_tree(
+    samples: Iterable[tuple[int, int, str | None, int]], texts: Sequence[str], key: str = "stochastic"
+) -> dict[str, Any]:
     """The tree of results with samples (code object, address, reason not to issue, index of the text)."""
     records = [
         {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -12,7 +12,7 @@ import typer
 
 from asmevo.cli.common import Exit, Format, guarded
 from asmevo.cli.options import OutputFormat, Trace
-from asmevo.diagnostics import DiagnosticError, fail, printable
+from asmevo.diagnostics import fail, printable
 
 
 def register(app: typer.Typer) -> None:
@@ -133,66 +133,24 @@ def config(
 def doctor(output: OutputFormat = Format.full, traceback: Trace = False) -> None:
     """Say what works on this machine and how to mend the rest. Exits with 2 when something needed is missing.
 
+    Looked for are Python, the packages, LLVM for each chip; then GPU, driver and HIP runtime (nothing is opened), Triton and
+    its cache, profilers, extras, LLVM's tools, a browser and shell completion, which only some commands are for.
+
     Example: asmevo doctor
     """
 
     def body() -> int:
-        checks = _health()
+        from asmevo.report.doctor.survey import is_healthy, lines, survey
+
+        checks = survey()
         if output is Format.json:
             print(json.dumps([asdict(check) for check in checks], indent=2))
-        for check in checks if output is not Format.json else ():
-            if output is Format.full or not check.works:
-                print(f"{check.name}: {check.state}" + (f"; to mend it: {check.remedy}" if check.remedy else ""))
-        if output is Format.full:
-            print("measuring on a GPU is not part of this version; nothing here needs one")
-        return Exit.DONE if all(check.works for check in checks) else Exit.BAD_INPUT
+        else:
+            for line in lines(checks, concise=output is Format.concise):
+                print(printable(line))
+        return Exit.DONE if is_healthy(checks) else Exit.BAD_INPUT
 
     raise typer.Exit(guarded(body, show_traceback=traceback))
-
-
-@dataclass(frozen=True, slots=True)
-class _Check:
-    """One thing that commands need; `remedy` is a command to run, empty when it works."""
-
-    name: str
-    works: bool
-    state: str
-    remedy: str = ""
-
-
-def _health() -> list[_Check]:
-    import importlib.util
-    import sys
-
-    return [
-        _Check("Python", True, sys.version.split()[0]),
-        *_llvm(),
-        *(
-            _Check(module, True, f"found ({purpose})")
-            if importlib.util.find_spec(module)
-            else _Check(module, False, f"missing ({purpose})", f"pip install {package}")
-            for module, package, purpose in (
-                ("z3", "z3-solver", "proofs"),
-                ("llvmlite", "llvmlite", "emulator"),
-                ("numpy", "numpy", "emulator"),
-            )
-        ),
-    ]
-
-
-def _llvm() -> list[_Check]:
-    from asmevo.backend.assembler import assemble
-    from asmevo.frontend.llvm import find_library, version
-
-    remedy = "pip install --force-reinstall asmevo"
-    try:
-        found = f"{version()} at {find_library()}"
-        works = assemble(["s_nop 0"], "gfx942") == [bytes.fromhex("000080bf")]
-    except DiagnosticError as error:
-        first = error.diagnostics[0]
-        return [_Check("LLVM", False, first.message, first.help or remedy)]
-    assembler = _Check("assembler for gfx942", works, "works" if works else "gives wrong bytes", "" if works else remedy)
-    return [_Check("LLVM", True, found), assembler]
 
 
 def _refuse_unknown(name: str) -> NoReturn:

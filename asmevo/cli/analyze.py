@@ -59,8 +59,8 @@ def analyze(
         list[str] | None,
         typer.Option(
             "--view",
-            help="What to show: summary, cfg, waits, hazards, pressure, memory, loops, timeline, arguments, listing, or all; "
-            "several with commas.",
+            help="What to show: summary, cfg, waits, hazards, pressure, memory, loops, timeline, arguments, profile, listing, "
+            "or all; several with commas.",
         ),
     ] = None,
     output: Annotated[Output, typer.Option("--format", help="What to write.")] = Output.full,
@@ -69,6 +69,10 @@ def analyze(
     ] = FailOn.error,
     every: Annotated[bool, typer.Option("--all", help="Each finding, and whole tables.")] = False,
     waves: Annotated[int, typer.Option("--assume-waves", help="Waves on a SIMD in the cycle model.", min=1, max=8)] = 1,
+    profile: Annotated[
+        Path | None,
+        typer.Option("--profile", help="rocprofv3's PC samples (CSV, JSON) or decoded thread trace (folder, code.json, CSV)."),
+    ] = None,
     target: Annotated[Path | None, typer.Option("-o", "--output", help="Where to write; standard output if not given.")] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Processes; by default one a core.", min=1)] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
@@ -82,9 +86,9 @@ def analyze(
     def body() -> int:
         check_output(target)
         if output is Output.html:
-            return _page(paths, kernel, waves, target, fail_on)
+            return _page(paths, kernel, waves, profile, target, fail_on)
         started = time.perf_counter()
-        wanted = _wanted(paths, kernel, _views(view), output, every, waves)
+        wanted = _wanted(paths, kernel, _views(view, profile), output, every, waves, profile)
         reports = _reports(paths, wanted, jobs, quiet)
         text = _render(reports, output, time.perf_counter() - started)
         _write(text, target)
@@ -93,30 +97,38 @@ def analyze(
     raise typer.Exit(guarded(body, show_traceback=traceback))
 
 
-def _views(given: Sequence[str] | None) -> tuple[str, ...] | None:
-    """The views by name, each once, in the order given; None when nothing was said."""
+def _views(given: Sequence[str] | None, profile: Path | None) -> tuple[str, ...] | None:
+    """The views by name, each once, in the order given; None when nothing was said. With a profile, that is a view of it."""
     from difflib import get_close_matches
 
     from asmevo.report.views.registry import VIEWS
 
     if given is None:
-        return None
+        return None if profile is None else ("summary", "profile")
     names = [name.strip() for text in given for name in text.split(",") if name.strip()]
     for name in names:
         if name != "all" and name not in VIEWS:
             close = get_close_matches(name, VIEWS, 1)
             hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(VIEWS)} and all"
             fail("E0208", f"unknown view '{printable(name)}'", help=hint)
-    every = [n for n in VIEWS if n != "listing"]
+    every = [n for n in VIEWS if n != "listing" and (n != "profile" or profile is not None)]
     return tuple(dict.fromkeys(one for name in names for one in (every if name == "all" else [name])))
 
 
 def _wanted(
-    paths: Sequence[Path], kernel: str | None, views: tuple[str, ...] | None, output: Output, every: bool, waves: int
+    paths: Sequence[Path],
+    kernel: str | None,
+    views: tuple[str, ...] | None,
+    output: Output,
+    every: bool,
+    waves: int,
+    profile: Path | None,
 ) -> Wanted:
     from asmevo.report.batch import Wanted
 
     single = len(paths) == 1 and not os.path.isdir(paths[0])
+    if profile is not None and not single:
+        fail("E0208", "a profile is of one file", help="name the object that was profiled")
     # Of many files only what needs a look is printed, unless views are asked for.
     default = ("summary",) if single and output is not Output.concise else ()
     return Wanted(
@@ -129,6 +141,7 @@ def _wanted(
         every=every,
         least=Severity.NOTE if single else Severity.WARNING,
         waves=waves,
+        profile=profile,
     )
 
 
@@ -137,7 +150,8 @@ def _reports(paths: Sequence[Path], wanted: Wanted, jobs: int | None, quiet: boo
     from asmevo.report.batch import report_file, report_kernels
 
     if len(paths) == 1 and (str(paths[0]) == "-" or paths[0].suffix == ".s"):
-        return [report_kernels(_name(paths[0]), _kernels(paths[0], wanted.kernel), wanted)]
+        kernels, text_address = _kernels(paths[0], wanted.kernel)
+        return [report_kernels(_name(paths[0]), kernels, wanted, text_address)]
     work = partial(report_file, wanted=wanted, of_many=True)
     # Few files are done in this process, which gets its collector back.
     with collector_paused():
@@ -148,24 +162,30 @@ def _name(path: Path) -> str:
     return "<stdin>" if str(path) == "-" else str(path)
 
 
-def _kernels(path: Path, name: str | None) -> list[Kernel]:
+def _kernels(path: Path, name: str | None) -> tuple[list[Kernel], int | None]:
+    """The kernels of a file, and where its .text lies if it is an object."""
     from asmevo.report.batch import kernels_of
 
-    return [load_source(path)] if path.suffix == ".s" else kernels_of(load_object(path), name)
+    if path.suffix == ".s":
+        return [load_source(path)], None
+    loaded = load_object(path)
+    return kernels_of(loaded, name), loaded.text.address
 
 
-def _page(paths: Sequence[Path], name: str | None, waves: int, target: Path | None, fail_on: FailOn) -> int:
+def _page(
+    paths: Sequence[Path], name: str | None, waves: int, profile: Path | None, target: Path | None, fail_on: FailOn
+) -> int:
+    from asmevo.report.batch import subjects_of
     from asmevo.report.findings import reaches
     from asmevo.report.html.page import page
-    from asmevo.report.subject import Subject
 
     if len(paths) != 1 or os.path.isdir(paths[0]):
         fail("E0208", "a page shows one kernel of one file", help="name one file, or use --format json or sarif")
-    kernels = _kernels(paths[0], name)
+    kernels, text_address = _kernels(paths[0], name)
     if len(kernels) != 1:
         names = ", ".join(f"'{printable(kernel.name)}'" for kernel in kernels)
         fail("E0109", f"the object has {len(kernels)} kernels: {names}", Span(_name(paths[0])), "choose one with --kernel")
-    subject = Subject(_name(paths[0]), kernels[0], waves)
+    (subject,) = subjects_of(_name(paths[0]), kernels, waves, profile, text_address)
     _write(page(subject), target)
     level = None if fail_on is FailOn.never else Severity(fail_on.value)
     return Exit.NO if reaches(subject.worst(), level) else Exit.DONE

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from asmevo.backend.inputs import load_input
 from asmevo.collector import collector_off, collector_paused
 from asmevo.diagnostics import DiagnosticError, Severity, printable
 from asmevo.frontend.codeobject import CodeObject
+from asmevo.frontend.profiles.matching import match_profiles
+from asmevo.frontend.profiles.reading import read_profile
 from asmevo.frontend.recover import recover
 from asmevo.ir.kernel import Kernel
 from asmevo.report.findings import concise_line, counts, finding_data, full_lines, grouped
@@ -31,7 +34,8 @@ class Wanted:
     """What to make of each kernel. `kernel` names one, None is all; `views` by name, in order.
 
     `data` and `sarif` ask for plain data and SARIF results, `text` for lines of text: short ones with `concise`. `every`: each
-    finding and whole tables. `least`: milder findings are counted, and left out of the text unless `every`.
+    finding and whole tables. `least`: milder findings are counted, and left out of the text unless `every`. `profile` is a
+    file of measurements on a device.
     """
 
     kernel: str | None = None
@@ -43,6 +47,7 @@ class Wanted:
     every: bool = False
     least: Severity = Severity.NOTE
     waves: int = 1
+    profile: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,8 @@ def report_file(file: str, wanted: Wanted, *, of_many: bool = False) -> FileRepo
         collector_off()
     try:
         with collector_paused():
-            report = report_kernels(file, kernels_of(load_input(file), wanted.kernel), wanted)
+            loaded = load_input(file)
+            report = report_kernels(file, kernels_of(loaded, wanted.kernel), wanted, loaded.text.address)
     except DiagnosticError as error:
         return FileReport(file, refusal="\n".join(d.render() for d in error.diagnostics))
     except Exception:
@@ -94,9 +100,20 @@ def kernels_of(code_object: CodeObject, name: str | None) -> list[Kernel]:
     return [recover(code_object, one) for one in names]
 
 
-def report_kernels(file: str, kernels: Iterable[Kernel], wanted: Wanted) -> FileReport:
-    """Return the report of kernels of one file."""
-    subjects = [Subject(file, kernel, wanted.waves) for kernel in kernels]
+def subjects_of(
+    file: str, kernels: Sequence[Kernel], waves: int, profile: Path | None, text_address: int | None = None
+) -> list[Subject]:
+    """Return kernels of one file with what was measured of them; `text_address` is where its .text lies, None for a source.
+
+    Raises what `read_profile` and `match_profiles` raise.
+    """
+    measured = match_profiles(read_profile(profile), kernels, text_address) if profile is not None else {}
+    return [Subject(file, kernel, waves, measured.get(kernel.name)) for kernel in kernels]
+
+
+def report_kernels(file: str, kernels: Sequence[Kernel], wanted: Wanted, text_address: int | None = None) -> FileReport:
+    """Return the report of kernels of one file; see `subjects_of` for the address."""
+    subjects = subjects_of(file, kernels, wanted.waves, wanted.profile, text_address)
     text: list[str] = []
     data: list[dict[str, Any]] = []
     results: list[dict[str, Any]] = []

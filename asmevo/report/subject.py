@@ -10,6 +10,7 @@ from functools import cached_property
 
 from asmevo.backend.timing import Estimate, estimate
 from asmevo.diagnostics import Severity
+from asmevo.frontend.profiles.matching import KernelProfile
 from asmevo.ir.analysis.loops import Loops
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.finding import Finding
@@ -24,7 +25,7 @@ LEVELS = (Severity.NOTE, Severity.WARNING, Severity.ERROR)
 
 @dataclass(frozen=True)
 class Subject:
-    """A kernel of `file` with its analyses. `waves` share a SIMD in the cycle model.
+    """A kernel of `file` with its analyses. `waves` share a SIMD in the cycle model; `measured` on a device, if it was.
 
     `findings` are those of the static checks and the advice, worst first, in layout order within a severity.
     """
@@ -32,6 +33,7 @@ class Subject:
     file: str
     kernel: Kernel
     waves: int = 1
+    measured: KernelProfile | None = None
     analyses: AnalysisManager = field(init=False)
 
     def __post_init__(self) -> None:

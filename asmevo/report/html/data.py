@@ -16,6 +16,7 @@ from asmevo.ir.registers import FLAT_SCRATCH, VECTOR_MASK, unit_name, units
 from asmevo.report.subject import Subject
 from asmevo.report.views.listing import Listing
 from asmevo.report.views.pressure import live_sets
+from asmevo.report.views.profile import told
 
 MOST_FINDINGS = 4_000
 """Findings that the page lists; the rest are counted."""
@@ -44,6 +45,8 @@ def page_data(subject: Subject, view: Listing, findings: Sequence[Finding]) -> d
         "stall": [line.stall_cycles for line in lines],
         "cause": [causes[line.cause] for line in lines],
         "causes": list(causes),
+        "measured": [line.measured for line in lines] if subject.measured is not None else [],
+        "told": [told(subject.measured, i) for i in subject.kernel.instructions()] if subject.measured is not None else [],
         "blocks": [
             [printable(block.label), first[block.label], len(block.lines), block.depth,
              ", ".join(printable(label) for label in block.predecessors[:8])]

@@ -101,6 +101,11 @@
     const stall = element("span", "c s");
     if (data.stall[entry]) { const bar = element("i", "", String(data.stall[entry])); bar.title = data.causes[data.cause[entry]]; stall.append(bar); }
     made.append(stall);
+    if (data.measured.length) {
+      const lost = element("span", "c s");
+      if (data.measured[entry]) lost.append(element("i", "", `${(100 * data.measured[entry]).toFixed(1)}%`));
+      made.append(lost);
+    }
     if (gutterWidth) made.append(gutter(entry));
     made.append(element("span", `marks ${noted ? noted[0][2] : ""}`, noted ? { error: "✖", warning: "▲", note: "•" }[noted[0][2]] : ""));
     made.append(element("span", "depth", "┃".repeat(Math.min(block[3], 4))));
@@ -167,6 +172,7 @@
     }
     const at = data.blocks[blockOf[Math.min(row, count - 1)]];
     if (here >= 0 && data.stall[here]) detail.append(element("p", "", `modelled stall: ${data.stall[here]} cycles, most by ${data.causes[data.cause[here]]}`));
+    if (here >= 0 && data.told[here]) detail.append(element("p", "", data.told[here]));
     if (!detail.childNodes.length && at) detail.append(element("p", "", `${at[0]}, ${at[3] ? `loop depth ${at[3]}` : "in no loop"}`));
     const curve = document.querySelector(".curve");
     if (curve) {
@@ -280,7 +286,7 @@
   }
   window.addEventListener("hashchange", () => { if (follow()) list.focus({ preventScroll: true }); });
   const head = $("head");
-  [["c p", "place"], ["c n", "v"], ["c n", "a"], ["c n", "s"], ["c m", "vm"], ["c m", "lg"], ["c s", "stall"]].forEach(([kind, name]) => head.append(element("span", kind, name)));
+  [["c p", "place"], ["c n", "v"], ["c n", "a"], ["c n", "s"], ["c m", "vm"], ["c m", "lg"], ["c s", "stall"], ...(data.measured.length ? [["c s", "lost"]] : [])].forEach(([kind, name]) => head.append(element("span", kind, name)));
   const over = element("span", "", gutterWidth > 60 ? "live" : ""); over.style.flex = "none"; over.style.width = `${gutterWidth}px`;
   head.append(over, element("span", "marks"), element("span", "depth"), element("span", "t", "instruction"));
   readTones();

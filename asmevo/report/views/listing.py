@@ -19,7 +19,8 @@ class Line:
     """One instruction.
 
     Registers live just after it; the most events that may be outstanding just before it; `stall_cycles` modelled, for one
-    execution, with the cause that takes most; `severity` of its worst finding, empty without one.
+    execution, with the cause that takes most; `severity` of its worst finding, empty without one. `measured` is its part of the
+    time lost by the profile, from 0 to 1, None without a profile.
     """
 
     place: str
@@ -33,6 +34,7 @@ class Line:
     cause: str
     severity: str
     codes: tuple[str, ...]
+    measured: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ def listing(subject: Subject) -> Listing:
                     # Findings come worst first.
                     noted[0][0] if noted else "",
                     tuple(dict.fromkeys(code for _, code in noted)),
+                    None if subject.measured is None else subject.measured.share(instruction),
                 )
             )
         blocks.append(BlockLines(block.label, subject.depth(block.label), state.flow.predecessors[block.label], tuple(found)))
@@ -85,16 +88,23 @@ def listing(subject: Subject) -> Listing:
 
 def lines(view: Listing, *, most: int | None = None) -> list[str]:
     """Return the view as text."""
-    found = [f"{'place':>9}   v   a   s  vm lg  stall  depth"]
+    has_profile = any(line.measured is not None for block in view.blocks for line in block.lines)
+    found = [f"{'place':>9}   v   a   s  vm lg  stall {' lost' if has_profile else ''} depth"]
     for block in view.blocks:
         came = f"  ; from {', '.join(block.predecessors)}" if block.predecessors else ""
-        found.append(f"{' ' * 37}{printable(block.label)}:{printable(came)}")
+        found.append(f"{' ' * (43 if has_profile else 37)}{printable(block.label)}:{printable(came)}")
         for line in block.lines:
             stall = cycles(line.stall_cycles) if line.stall_cycles else ""
             vm, lgkm = (str(count) if count else "" for count in (line.vmcnt, line.lgkmcnt))
             margin = f"{line.place:>9} {line.vgpr:>3} {line.agpr:>3} {line.sgpr:>3} {vm:>3} {lgkm:>2} {stall:>6}"
+            if has_profile:
+                margin += f" {_percent(line.measured):>5}"
             cause = f"  ; {line.cause}" if stall and line.cause not in ("nop", "wait slot", "barrier") else ""
             codes = f"  ; {', '.join(line.codes)}" if line.codes else ""
             depth = "|" * min(block.depth, 4)
             found.append(f"{margin} {_MARKS.get(line.severity, ' ')}{depth:<4}  {printable(line.text)}{cause}{codes}")
     return cut(found, most)
+
+
+def _percent(share: float | None) -> str:
+    return f"{share:.1%}" if share and share >= 0.0005 else ""

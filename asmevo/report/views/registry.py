@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from asmevo.report.subject import Subject
-from asmevo.report.views import arguments, cfg, hazards, listing, loops, memory, pressure, summary, timeline, waits
+from asmevo.report.views import arguments, cfg, hazards, listing, loops, memory, pressure, profile, summary, timeline, waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ VIEWS = {
         View("loops", loops.loops, loops.lines),
         View("timeline", timeline.timeline, timeline.lines),
         View("arguments", arguments.arguments, arguments.lines),
+        View("profile", profile.profile, profile.lines),
         View("listing", listing.listing, listing.lines),
     )
 }

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -8,7 +9,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from asmevo.cli.main import app
+from asmevo.frontend.codeobject import load_file
+from asmevo.frontend.recover import recover
+from asmevo.ir.printer import print_instruction
 from code_objects import Function, make_object
+from profiles import STOCHASTIC, sample_row, table, trace_json, trace_rows
 from support import EXAMPLES
 
 KERNELS = EXAMPLES / "kernels"
@@ -145,3 +150,74 @@ def test_explain_a_code() -> None:
     result = CliRunner().invoke(app, ["explain", "e0501"])
     assert result.exit_code == 0
     assert "Do: put the wait" in result.stdout
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    loaded = load_file(SOFTMAX)
+    folder = tmp_path / "ui_output_agent_1_dispatch_1"
+    folder.mkdir()
+    (folder / "code.json").write_text(trace_json(trace_rows(list(recover(loaded).instructions()), loaded.text.address)))
+    return folder
+
+
+def test_a_profile_is_a_view_and_a_column(trace: Path) -> None:
+    result = run(SOFTMAX, "--profile", trace)
+    assert result.exit_code == 0
+    assert "== profile ==\nthread trace: seen 146,070, cycles lost 730,350, on a device" in result.stdout
+    listing = run(SOFTMAX, "--profile", trace / "code.json", "--view", "listing").stdout
+    assert " stall  lost depth" in listing
+    assert " stall  lost depth" not in run(SOFTMAX, "--view", "listing").stdout
+    assert re.search(r"\+0x9fc .* 0\.4% +s_nop 0", listing)
+
+
+def test_a_profile_as_json(trace: Path) -> None:
+    data = json.loads(run(SOFTMAX, "--profile", trace, "--view", "profile,listing", "--format", "json").stdout)
+    views = data["files"][0]["kernels"][0]["views"]
+    assert sum(place["share"] for place in views["profile"]["places"]) == pytest.approx(1)
+    assert views["profile"]["places"][0]["lost"] == 540 * 5
+    measured = [line["measured"] for block in views["listing"]["blocks"] for line in block["lines"]]
+    assert sum(measured) == pytest.approx(1)
+    plain = json.loads(run(SOFTMAX, "--view", "listing", "--format", "json").stdout)
+    assert {line["measured"] for b in plain["files"][0]["kernels"][0]["views"]["listing"]["blocks"] for line in b["lines"]} == {
+        None
+    }
+
+
+def test_samples_without_addresses(tmp_path: Path) -> None:
+    kernel = recover(load_file(SOFTMAX))
+    wait = next(i for i in kernel.instructions() if print_instruction(i) == "s_waitcnt vmcnt(0)")
+    path = tmp_path / "samples.csv"
+    path.write_text(table(STOCHASTIC, [sample_row(wait, reason="WAITCNT")] * 3 + [sample_row("s_endpgm")] + [sample_row("")]))
+    shown = run(SOFTMAX, "--profile", path, "--view", "profile").stdout
+    assert "stochastic PC samples: seen 4, samples stalled 3, on a device" in shown
+    assert "1 entries name no place" in shown
+    assert "waitcnt" in shown
+
+
+def test_a_profile_in_the_page(trace: Path) -> None:
+    page = run(SOFTMAX, "--profile", trace, "--format", "html").stdout
+    assert '"told":["measured: 1 executions, 10 cycles to issue, 4 of them stalled, 1 idle before"' in page
+    plain = run(SOFTMAX, "--format", "html").stdout
+    assert '"measured":[],"told":[]' in plain
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((KERNELS / "vector_add.co", "--profile", "TRACE"), "error[E0166]: the profile is of another object"),
+        ((SOFTMAX, "--profile", SOFTMAX), "error[E0165]: neither PC samples"),
+        ((SOFTMAX, "--profile", SOFTMAX, "--format", "html"), "error[E0165]: neither PC samples"),
+        ((SOFTMAX, "--profile", "nothing.csv"), "error[E0165]: no such file"),
+        ((KERNELS, "--profile", "TRACE"), "error[E0208]: a profile is of one file"),
+    ],
+)
+def test_what_is_no_profile_of_the_file_is_refused(trace: Path, words: tuple[str | Path, ...], told: str) -> None:
+    result = run(*(trace if word == "TRACE" else word for word in words))
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
+def test_the_profile_view_without_a_profile_says_so() -> None:
+    assert "no profile was given" in run(SOFTMAX, "--view", "profile").stdout
+    assert "== profile ==" not in run(SOFTMAX, "--view", "all").stdout

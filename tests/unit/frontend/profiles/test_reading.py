@@ -74,7 +74,9 @@ def test_lines_that_are_short_or_wrong_are_counted(read):
 
 @pytest.mark.parametrize(("key", "method"), [("host_trap", Method.HOST_TRAP), ("stochastic", Method.STOCHASTIC)])
 def test_samples_as_json(read, key, method):
-    tree = sample_tree([(1, 64, None, 0), (1, 64, "WAITCNT", 0), (2, 68, None, 1), (0, 9, None, -1), (1, 72, None, 5)], ["a", "b"], key)
+    tree = sample_tree(
+        [(1, 64, None, 0), (1, 64, "WAITCNT", 0), (2, 68, None, 1), (0, 9, None, -1), (1, 72, None, 5)], ["a", "b"], key
+    )
     found = read(json.dumps(tree, indent=1))
     stalled = {"stalled": 1, "reasons": {"waitcnt": 1}} if key == "stochastic" else {}
     assert (found.method, found.undecoded) == (method, 1)
@@ -179,7 +181,7 @@ def test_too_many_places_are_refused(read, monkeypatch):
 
 
 def test_numbers_that_are_none_are_counted(read):
-    wrong = [[*ROW[:6], bad, 1, 1, 1] for bad in (-1, 1 << 64, "x", "９", None, 1.5, [])]
+    wrong = [[*ROW[:6], bad, 1, 1, 1] for bad in (-1, 1 << 64, "x", "\uff19", None, 1.5, [])]
     assert read(trace_json([ROW, *wrong])).undecoded == len(wrong)
 
 
