@@ -26,7 +26,7 @@ from asmevo.ir.verifier import verify_kernel
 from asmevo.passes.pipeline import parse_pipeline, pipeline_text
 from asmevo.report.object_info import kernel_info
 from asmevo.verify.launches import load_launches
-from fuzz import containers, objects, seeds, texts
+from fuzz import containers, measured, objects, seeds, texts
 from fuzz.engine import Target
 from fuzz.oracle import Wrong
 
@@ -49,6 +49,8 @@ def targets() -> tuple[Target, ...]:
         Target("settings", "text", texts.settings, check_settings, 0.5),
         Target("pipeline", "text", texts.pipeline, check_pipeline, 0.3),
         Target("triton", "text", texts.triton, check_triton, 0.2),
+        Target("profile", "text", measured.profile, check_profile, 0.5),
+        Target("capture", "text", measured.capture, check_capture, 0.5),
     )
 
 
@@ -194,6 +196,16 @@ def check_triton(data: bytes) -> bool:
     """Triton's metadata is read."""
     parse_triton(data, "mutated.json")
     return True
+
+
+def check_profile(data: bytes) -> bool:
+    """See `measured.check_profile`."""
+    return measured.check_profile(data, _folder())
+
+
+def check_capture(data: bytes) -> bool:
+    """See `measured.check_capture`."""
+    return measured.check_capture(data, _folder())
 
 
 @lru_cache(maxsize=1)

@@ -133,7 +133,7 @@ def import_(
 
         check_output(output_file)
         captured = read_capture(capture)
-        _, ir = load_kernel(object_file or capture / OBJECT, kernel or captured.kernel)
+        _, ir = load_kernel(object_file or captured.folder / OBJECT, kernel or captured.kernel)
         target = None if output_file is None or str(output_file) == "-" else output_file
         found = import_capture(captured, ir, target, [_followed(text, captured) for text in follow or ()])
         if output_file is not None:

@@ -17,7 +17,9 @@ def test_no_input_meets_a_fault(target: Target):
     assert log.count(target.name).inputs
 
 
-@pytest.mark.parametrize("name", ["object", "relocatable", "container", "metadata", "launch", "settings", "pipeline", "triton"])
+@pytest.mark.parametrize(
+    "name", ["object", "relocatable", "container", "metadata", "launch", "settings", "pipeline", "triton", "profile", "capture"]
+)
 def test_mutated_inputs_are_partly_accepted_and_partly_refused(name: str):
     answers = {engine.judge(TARGETS[name], engine.make_input(TARGETS[name], 2, number))[0] for number in range(60)}
     assert answers == {True, False}

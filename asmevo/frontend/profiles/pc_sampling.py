@@ -50,7 +50,7 @@ def read_csv(stream: TextIO, file: str) -> Profile:
                 continue
             tally.add(group, None, text, _one(values.get(_ISSUED), values.get("Stall_Reason")))
     except csv.Error as error:
-        fail("E0165", f"not a table: {error}", Span(file, reader.line_num))
+        fail("E0165", f"not a table: {error}", Span(file, reader.line_num, 1))
     return tally.profile(Method.STOCHASTIC if _ISSUED in columns else Method.HOST_TRAP)
 
 

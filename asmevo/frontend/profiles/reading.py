@@ -79,6 +79,6 @@ def _read_table(path: Path) -> Profile:
     except OSError as error:
         fail("E0165", f"cannot be read: {error.strerror or error}", Span(str(path)))
     except csv.Error as error:
-        fail("E0165", f"not a table: {error}", Span(str(path), 1))
+        fail("E0165", f"not a table: {error}", Span(str(path), 1, 1))
     help = "rocprofv3 writes them with --pc-sampling-beta-enabled, or --att, and --output-format csv or json"
     fail("E0165", "neither PC samples nor a decoded thread trace", Span(str(path)), help)

@@ -36,7 +36,7 @@ def read_csv(stream: TextIO, file: str) -> Profile:
         for row in reader:
             _add(tally, row, columns)
     except csv.Error as error:
-        fail("E0165", f"not a table: {error}", Span(file, reader.line_num))
+        fail("E0165", f"not a table: {error}", Span(file, reader.line_num, 1))
     return tally.profile(Method.THREAD_TRACE)
 
 

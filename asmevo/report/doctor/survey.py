@@ -34,4 +34,5 @@ def lines(checks: Sequence[Check], *, concise: bool = False) -> list[str]:
 
 
 def _line(check: Check) -> str:
-    return f"{check.name}: {check.state}" + (f"; to mend it: {check.remedy}" if check.remedy else "")
+    to = "to mend it" if check.needed else "to have it"
+    return f"{check.name}: {check.state}" + (f"; {to}: {check.remedy}" if check.remedy else "")

@@ -23,6 +23,8 @@ from asmevo.json_text import parsed, read_bounded
 OBJECT = "kernel.hsaco"
 _DISPATCH, _REGIONS = "dispatch.json", "memory_regions.json"
 _KERNARGS = ("kernarg.bin", "kernarg_raw.bin")
+_INSIDE = "capture"
+"""Where a reproducer keeps its capture."""
 _SUFFIX = ".kd"
 """What the descriptor's symbol has behind the kernel's name."""
 MAX_KERNARG_BYTES = 1 << 16
@@ -74,9 +76,11 @@ class Capture:
 
 
 def read_capture(folder: Path) -> Capture:
-    """Read a capture folder. Raises E0229 at the file that is missing or says something impossible."""
+    """Read a capture folder, or that in the folder of a reproducer. Raises E0229 at the file that is missing or impossible."""
     if not folder.is_dir():
         fail("E0229", "no folder: a capture is a folder with dispatch.json in it", Span(str(folder)))
+    if not (folder / _DISPATCH).exists() and (folder / _INSIDE / _DISPATCH).exists():
+        folder = folder / _INSIDE
     path = folder / _DISPATCH
     tree = _object(parsed(read_bounded(path, "E0229", _MAX_JSON_BYTES), str(path), "E0229"), path, "a dispatch")
     items, block = _triple(tree, "grid", path), _triple(tree, "block", path)

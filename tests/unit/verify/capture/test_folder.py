@@ -46,6 +46,10 @@ def test_addresses_lead_to_regions(folder):
     assert found.region_at((1 << 64) - 1) is None
 
 
+def test_the_folder_of_a_reproducer_has_the_capture_inside(folder):
+    assert read_capture(folder.parent).folder == folder
+
+
 def test_what_a_capture_may_lack(folder):
     (folder / "kernarg.bin").rename(folder / "kernarg_raw.bin")
     (folder / "dispatch.json").write_text(json.dumps({"grid": [64], "block": [64], "unheard_of": {"of": []}}))
