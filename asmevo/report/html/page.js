@@ -103,7 +103,7 @@
     made.append(stall);
     if (data.measured.length) {
       const lost = element("span", "c s");
-      if (data.measured[entry]) lost.append(element("i", "", `${(100 * data.measured[entry]).toFixed(1)}%`));
+      if (data.measured[entry] >= 0.0005) lost.append(element("i", "", `${(100 * data.measured[entry]).toFixed(1)}%`));
       made.append(lost);
     }
     if (gutterWidth) made.append(gutter(entry));

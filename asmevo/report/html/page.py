@@ -25,12 +25,15 @@ from asmevo.report.subject import Subject, place_of
 from asmevo.report.views.cfg import cfg
 from asmevo.report.views.listing import Listing, listing
 from asmevo.report.views.loops import LoopView, loops
+from asmevo.report.views.profile import Measured, notes_of, number, profile, why
 from asmevo.report.views.summary import Summary, summary
 from asmevo.report.views.table import cycles
 
 _TOO_MANY = "<p>Too many blocks for a picture; <code>--view cfg</code> lists them.</p>"
 _SHOWN = 60
 """Places of a group of findings that have a link."""
+_WORST = 24
+"""Measured places beside the listing, which has all."""
 
 
 def page(subject: Subject) -> str:
@@ -57,6 +60,7 @@ def page(subject: Subject) -> str:
         '<div id="list" tabindex="0" role="listbox" aria-label="Instructions"><div id="space"></div></div>'
         '<div id="detail" role="status"></div></section><aside>',
         _section("Summary", _summary(summary(subject)), "summary"),
+        _section("Measured", _measured(profile(subject), subject), "measured") if subject.measured is not None else "",
         _section("Findings", _findings(subject), "findings"),
         _section("Loops", _loops(loops(subject).loops, rows), "loops"),
         _section("Live registers", f'{curve}<p class="key"><i class="vgpr"></i>VGPR <i class="agpr"></i>AGPR '
@@ -132,6 +136,21 @@ def _summary(view: Summary) -> str:
     listed = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
     mix = _table(("issued to", "count", "in loops"), ((text(m.issue), f"{m.count:,}", f"{m.in_loops:,}") for m in view.mix))
     return f"<dl>{listed}</dl><details><summary>instruction mix</summary>{mix}</details>"
+
+
+def _measured(view: Measured, subject: Subject) -> str:
+    """The places where most was lost, with links to them."""
+    row = {place_of(i, b.label): n for n, (b, i) in enumerate((b, i) for b in subject.kernel.blocks for i in b.instructions)}
+    head = ("place", "instruction", "seen", text(view.unit), "share", "why")
+    rows = [
+        (
+            f'<a href="#r{row[p.place]}">{text(p.place)}</a>', f"<code>{text(printable(p.text))}</code>", number(p.seen),
+            number(p.lost), f"{p.share:.1%}", text(printable(why(p))),
+        )
+        for p in view.places[:_WORST]
+    ]  # fmt: skip
+    notes = "".join(f"<p>{text(note)}</p>" for note in notes_of(view))
+    return notes + _table(head, rows)
 
 
 def _findings(subject: Subject) -> str:

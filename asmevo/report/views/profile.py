@@ -120,8 +120,13 @@ def lines(view: Measured, *, most: int | None = None) -> list[str]:
         return ["no profile was given (--profile FILE)"]
     head = ("place", "instruction", "seen", view.unit, "share", "why")
     rows: list[Sequence[object]] = [
-        (p.place, p.text, number(p.seen), number(p.lost), f"{p.share:.1%}", _why(p)) for p in view.places if p.lost or p.seen
+        (p.place, p.text, number(p.seen), number(p.lost), f"{p.share:.1%}", why(p)) for p in view.places if p.lost or p.seen
     ]
+    return [*notes_of(view), *cut(table(head, rows, right=(2, 3, 4)), most)]
+
+
+def notes_of(view: Measured) -> list[str]:
+    """Return what there is to say of a profile as a whole."""
     notes = [f"{view.method}: seen {number(view.seen)}, {view.unit} {number(view.lost)}, on a device"]
     if view.elsewhere:
         notes.append(f"{number(view.elsewhere)} were of other code")
@@ -129,10 +134,11 @@ def lines(view: Measured, *, most: int | None = None) -> list[str]:
         notes.append(f"{number(view.spread)} without an address are spread evenly over the places with the same text")
     if view.undecoded:
         notes.append(f"{view.undecoded:,} entries name no place")
-    return [*notes, *cut(table(head, rows, right=(2, 3, 4)), most)]
+    return notes
 
 
-def _why(place: MeasuredPlace) -> str:
+def why(place: MeasuredPlace) -> str:
+    """Return the largest reasons of a place as text."""
     if place.reasons:
         return ", ".join(f"{reason} {number(count)}" for reason, count in list(place.reasons.items())[:_REASONS])
     parts = (("stall", place.stall_cycles), ("idle", place.idle_cycles))

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from asmevo.frontend.codeobject import load_file
+from asmevo.frontend.profiles.counts import Counts, Method
+from asmevo.frontend.profiles.matching import KernelProfile
 from asmevo.frontend.recover import recover
 from asmevo.ir.kernel import Kernel
 from asmevo.report.html.page import page
@@ -110,6 +112,26 @@ def browser():
         pytest.skip("no Chromium found; install it, or name one in ASMEVO_BROWSER")
     with Browser(path) as found:
         yield found
+
+
+def test_a_measured_profile_in_a_browser(browser: Browser, tmp_path: Path) -> None:
+    kernel = recover(load_file(EXAMPLES / "kernels" / "softmax.co"))
+    slow = next(n for n, i in enumerate(kernel.instructions()) if i.mnemonic == "s_barrier")
+    uid = [i.uid for i in kernel.instructions()][slow]
+    counts = Counts(samples=8, stalled=6, reasons={"barrier wait <b>": 6})
+    measured = KernelProfile("p", Method.STOCHASTIC, {uid: counts}, counts, 0, 0, 0)
+    path = tmp_path / "page.html"
+    path.write_text(page(Subject("softmax.co", kernel, measured=measured)), encoding="utf-8")
+    browser.events.clear()
+    browser.open(path)
+    assert browser.complaints() == []
+    browser.run("document.querySelector('#measured a').click()")
+    browser.run("new Promise(done => setTimeout(done, 50))")
+    assert browser.run("document.querySelector('.row.here')?.dataset.entry") == str(slow)
+    assert browser.run("document.querySelector('.row.here').textContent").count("100.0%") == 1
+    told = browser.run("document.getElementById('detail').textContent")
+    assert "measured: 8 samples, 6 stalled: barrier wait <b> 6" in told
+    assert "barrier wait <b> 6" in browser.run("document.getElementById('measured').textContent")
 
 
 def test_in_a_browser(browser: Browser, tmp_path: Path) -> None:
