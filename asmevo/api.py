@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from asmevo.backend.launch import Dispatch, RunResult
     from asmevo.frontend.codeobject import CodeObject
     from asmevo.ir.finding import Finding
+    from asmevo.passes.base import KernelPass
     from asmevo.search.records import Optimisation
 
 T = TypeVar("T", bound=Analysis)
@@ -116,15 +117,16 @@ class LoadedKernel:
 
         return check_all(self.ir)
 
-    def passes(self, pipeline: str) -> LoadedKernel:
-        """Return the kernel after passes, as `"waitcnt-relax,nop-trim"`. Nothing is verified yet.
+    def passes(self, pipeline: str | Sequence[KernelPass]) -> LoadedKernel:
+        """Return the kernel after passes: `"waitcnt-relax,nop-trim"`, or passes as objects, own ones too. Nothing is verified.
 
         Raises E0202 to E0206 for a pipeline that is not understood.
         """
         from asmevo.passes.manager import PassManager
         from asmevo.passes.pipeline import parse_pipeline
 
-        return self.with_ir(PassManager(parse_pipeline(pipeline)).run(self.ir).kernel)
+        wanted = parse_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
+        return self.with_ir(PassManager(wanted).run(self.ir).kernel)
 
     def with_ir(self, kernel: Kernel) -> LoadedKernel:
         """Return this kernel with other code, made with `asmevo.ir.rewriter` for example; it must pass `verify_kernel`."""
@@ -166,14 +168,17 @@ class LoadedKernel:
         return ShownVerdict(**{part.name: getattr(verdict, part.name) for part in fields(verdict)})
 
     def diff(self, other: LoadedKernel) -> ShownDiff:
-        """Return what differs in `other`: instructions added, removed and moved, resources, arguments."""
+        """Return what differs in `other`: instructions added, removed and moved, resources, arguments.
+
+        Offsets are those of `to_bytes`. Raises E06xx for a kernel that cannot be laid out or encoded.
+        """
         from asmevo.verify.kernel_diff import diff_kernels
 
-        found = diff_kernels(self.ir, other.ir)
+        found = diff_kernels(self._laid_out(), other._laid_out())
         return ShownDiff(**{part.name: getattr(found, part.name) for part in fields(found)})
 
     def emulate(self, launch: Path | str | Sequence[Dispatch], *, mode: str = "strict", seed: int = 0) -> dict[str, RunResult]:
-        """Run every case of a launch on the CPU; results by the case's name, buffers as bytes in the launch's order.
+        """Run every case of a launch on the CPU; results by the case's name, buffers as arrays of bytes in the launch's order.
 
         `mode` strict reports missing waits, races and the like as faults, fast does not; `seed` chooses the wave order.
         """
@@ -261,6 +266,13 @@ class LoadedKernel:
                 fail("E0521", told, help="give a launch, or level='none' to write it unverified")
         write_atomically(path, data)
         return verdict
+
+    def _laid_out(self) -> Kernel:
+        """The kernel as its object has it; an edited instruction still has the offset that it came from, an added one none."""
+        from asmevo.frontend.codeobject import load as load_object
+        from asmevo.frontend.recover import recover
+
+        return recover(load_object(self.to_bytes(), "<changed>"), self.ir.name) if self.is_changed else self.ir
 
     def _dispatches(self, launch: Path | str | Sequence[Dispatch]) -> Sequence[Dispatch]:
         from asmevo.verify.launches import load_launches

@@ -5,8 +5,9 @@ Owns the fragments; every text that comes from an object is escaped. It decides 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from asmevo.diagnostics import printable
@@ -22,6 +23,10 @@ _SHOWN = 200
 """Rows of a table; the rest is counted. A notebook keeps its output in its file."""
 _COLOURS = {"refuted": "#b00020", "error": "#b00020", "unknown": "#8a6d00", "unsupported": "#8a6d00"}
 _GOOD = "#1b6e2c"
+_CHANGE_COLOURS = MappingProxyType(
+    {"added": _GOOD, "removed": "#b00020", "moved": "#0b57a4", "re-encoded": "#8a6d00", "retargeted": "#8a6d00"}
+)
+_NO_COLOURS: Mapping[str, str] = MappingProxyType({})
 
 
 def kernel_html(kernel: Kernel) -> str:
@@ -62,7 +67,7 @@ def diff_html(diff: KernelDiff) -> str:
         parts.append(_table(("area", "field", "old", "new"), rows))
     if diff.instructions:
         changes = [(c.change.value, _place(c.old_offset), _place(c.new_offset), c.text) for c in diff.instructions]
-        parts.append(_table(("change", "old", "new", "instruction"), changes))
+        parts.append(_table(("change", "old", "new", "instruction"), changes, _CHANGE_COLOURS))
     return f"<div>{''.join(parts)}</div>"
 
 
@@ -75,15 +80,18 @@ def optimisation_html(result: Optimisation) -> str:
     return f"<div>{told}{verdict}</div>"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], colours: Mapping[str, str] = _NO_COLOURS) -> str:
+    """A table; `colours` gives that of a row's first cell by its text."""
     titles = "".join(f"<th>{_text(word)}</th>" for word in head)
-    body = "".join(f"<tr>{_cells(row)}</tr>" for row in rows[:_SHOWN])
+    body = "".join(f"<tr>{_cells(row, colours)}</tr>" for row in rows[:_SHOWN])
     more = f"<p>... {len(rows) - _SHOWN} more</p>" if len(rows) > _SHOWN else ""
     return f"<table><tr>{titles}</tr>{body}</table>{more}"
 
 
-def _cells(row: Iterable[str]) -> str:
-    return "".join(f"<td>{_text(cell)}</td>" for cell in row)
+def _cells(row: Sequence[str], colours: Mapping[str, str]) -> str:
+    colour = colours.get(row[0])
+    style = f' style="color:{colour}"' if colour else ""
+    return f"<td{style}>{_text(row[0])}</td>" + "".join(f'<td style="text-align:left">{_text(cell)}</td>' for cell in row[1:])
 
 
 def _place(offset: int | None) -> str:

@@ -84,6 +84,29 @@ def test_a_changed_descriptor_is_not_identical(kernel):
     assert kernel.verify(other).outcome is not Outcome.IDENTICAL
 
 
+def test_a_difference_has_the_new_objects_offsets(kernel):
+    *others, block = kernel.ir.blocks
+    added = replace(kernel_of("a:\n s_nop 5\n s_endpgm").blocks[0].instructions[0], uid=10**6)
+    blocks = (*others, replace(block, instructions=(added, *block.instructions)))
+    difference = kernel.diff(kernel.with_ir(replace(kernel.ir, blocks=blocks)))
+    (change,) = difference.instructions
+    assert (change.change.value, change.old_offset, change.new_offset) == ("added", None, block.instructions[0].offset)
+    assert '<td style="color:#1b6e2c">added</td>' in difference._repr_html_()
+    assert "s_nop 5" in difference._repr_html_()
+
+
+def test_every_kind_of_change_has_a_colour():
+    every = KernelDiff("k", tuple(InstructionChange(kind, "s_nop 0", 0, 0) for kind in Change), (), 0)
+    assert notebook.diff_html(every).count('<td style="color:') == len(Change)
+
+
+def test_own_passes_are_run_as_objects(kernel):
+    from asmevo.passes.pipeline import parse_pipeline
+
+    text = "list-schedule,nop-trim"
+    assert kernel.passes(parse_pipeline(text)).assembly() == kernel.passes(text).assembly()
+
+
 def test_verify_with_a_launch_emulates(kernel, changed):
     verdict = kernel.verify(changed, LAUNCH, seeds=1)
     assert verdict.outcome is Outcome.PROVED
