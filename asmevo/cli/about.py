@@ -22,13 +22,14 @@ def register(app: typer.Typer) -> None:
 
 
 def passes(output: OutputFormat = Format.full, traceback: Trace = False) -> None:
-    """List the passes, with their options.
+    """List the passes, with their options, and what O1, O2 and O3 stand for.
 
     Example: asmevo passes --format json
     """
 
     def body() -> int:
         from asmevo.passes.base import options_of
+        from asmevo.passes.presets import PRESETS
         from asmevo.passes.registry import available_passes
 
         found = available_passes()
@@ -51,16 +52,18 @@ def passes(output: OutputFormat = Format.full, traceback: Trace = False) -> None
             if output is Format.full:
                 for o in options_of(kind):
                     print(f"{'':16}   {o.name}={_as_text(o.default)}  {o.help}{f' ({o.unit})' if o.unit else ''}")
+        for name, pipeline in PRESETS.items() if output is Format.full else ():
+            print(f"{name:16} {pipeline}")
         return Exit.DONE
 
     raise typer.Exit(guarded(body, show_traceback=traceback))
 
 
 def explain(
-    name: Annotated[str, typer.Argument(help="A code (E0501), a pass or an opcode.")],
+    name: Annotated[str, typer.Argument(help="A code (E0501), a pass, a preset (O2) or an opcode.")],
     traceback: Trace = False,
 ) -> None:
-    """Explain a diagnostic's or finding's code, a pass or an opcode.
+    """Explain a diagnostic's or finding's code, a pass, a preset or an opcode.
 
     Example: asmevo explain E0501
     """
@@ -68,6 +71,7 @@ def explain(
     def body() -> int:
         from asmevo.ir.isa import lookup
         from asmevo.ir.registers import unit_name, units
+        from asmevo.passes.presets import PRESETS
         from asmevo.passes.registry import available_passes
         from asmevo.report.explanations import explanation
 
@@ -79,6 +83,9 @@ def explain(
         kind = available_passes().get(word)
         if kind is not None:
             print(inspect.cleandoc(kind.__doc__ or ""))
+            return Exit.DONE
+        if name.upper() in PRESETS:
+            print(f"{name.upper()} stands for the pipeline {PRESETS[name.upper()]}")
             return Exit.DONE
         definition = lookup(word)
         if definition is None:

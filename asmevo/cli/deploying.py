@@ -155,7 +155,7 @@ def verify_deployment(folder: Path, level: str | None, timeout_s: float, output:
             now = "" if verdict is None else f"; judged again: {verdict.outcome.value}"
             kept = "" if item.kept else "; a kept version is gone or damaged"
             print(f"{printable(item.entry.path)}: {item.state.value}, was {item.entry.verdict}{now}{kept}")
-        print(f"{len(found)} files, deployed {manifest.created}: {'all as deployed' if sound else 'not as deployed'}")
+        print(f"{_files(len(found))}, deployed {manifest.created}: {'all as deployed' if sound else 'not as deployed'}")
     if level == "static":
         refuted = any(v is not None and v.outcome.value == "refuted" for v in verdicts)
         return Exit.DONE if sound and not refuted else Exit.NO
@@ -210,4 +210,8 @@ def _show(entries: Sequence[Entry], output: Format, last: str) -> None:
         return
     for entry in entries:
         print(f"{printable(entry.path)}: {printable(entry.kernel)} ({entry.target}), {entry.verdict}")
-    print(f"{len(entries)} files {last}")
+    print(f"{_files(len(entries))} {last}")
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count} files"

@@ -108,7 +108,7 @@ def verify(
         if wanted not in {item.value for item in Level}:
             fail("E0208", f"unknown level '{wanted}'", help="use static, smt, emulate or device")
         if wanted in ("emulate", "device") and launch is None:
-            fail("E0208", f"level '{wanted}' needs a launch", help="give --launch FILE")
+            fail("E0208", f"level '{wanted}' needs a launch", help="give --launch FILE; `asmevo launch infer` proposes one")
         if compare not in RULES:
             fail("E0208", f"unknown comparison rule '{compare}'", help=f"use {' or '.join(RULES)}")
         old_object, before = load_kernel(old, kernel)

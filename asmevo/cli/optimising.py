@@ -105,7 +105,9 @@ def opt(
         check_output(output_file, may_be_stdout=False)
         launch_path = launch or (_beside(config, settings.launch) if settings.launch else None)
         if settings.verify.level == "emulate" and launch_path is None:
-            fail("E0208", "verify level 'emulate' needs a launch", help="give --launch FILE")
+            fail(
+                "E0208", "verify level 'emulate' needs a launch", help="give --launch FILE; `asmevo launch infer` proposes one"
+            )
         code_object: CodeObject | None = None
         if source.suffix != ".s":
             code_object, before = load_kernel(source, kernel, settings.target)
@@ -230,7 +232,11 @@ def optimize(
         source = _input_path(input, settings.input, config)
         launch_path = launch or (_beside(config, settings.launch) if settings.launch else None)
         if launch_path is None:
-            fail("E0208", "optimize needs a launch", help="give --launch FILE, or `launch` in the settings file")
+            fail(
+                "E0208",
+                "optimize needs a launch",
+                help="give --launch FILE, or `launch` in the settings file; `asmevo launch infer` proposes one",
+            )
         if resume and lineage is None:
             fail("E0208", "--resume needs the lineage to go on with", help="give --lineage FOLDER")
         # Before the evidence is named after it: "." has no name.

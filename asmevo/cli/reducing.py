@@ -53,7 +53,9 @@ def reduce(
         if verify not in _LEVELS:
             fail("E0208", f"--verify {verify}: reduce knows {', '.join(_LEVELS)}")
         if verify == "emulate" and launch is None:
-            fail("E0208", "verify level 'emulate' needs a launch", help="give --launch FILE")
+            fail(
+                "E0208", "verify level 'emulate' needs a launch", help="give --launch FILE; `asmevo launch infer` proposes one"
+            )
         check_output(output_file, may_be_stdout=False)
         before = load_source(input) if input.suffix == ".s" else load_kernel(input, kernel)[1]
         pipeline = parse_pipeline(passes)

@@ -63,7 +63,7 @@ def bench(
 
     def body() -> int:
         if launch is None:
-            fail("E0208", "bench needs a launch", help="give --launch FILE")
+            fail("E0208", "bench needs a launch", help="give --launch FILE; `asmevo launch infer` proposes one")
         paths = (input, *([other] if other is not None else []))
         if not model:
             from asmevo.cli.measuring import measured_bench

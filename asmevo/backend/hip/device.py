@@ -95,7 +95,7 @@ def _report(code: int, last: dict[str, Any], hung: bool, said: str, answer: Path
         fail(
             "E0701",
             f"the GPU cannot be used: {message or 'its process ended without a word'}",
-            help="`asmevo doctor` tells what is missing",
+            help="`asmevo doctor` tells what is missing; `asmevo bench --model` needs no GPU",
         )
     if hung:
         return Report(Ended.HUNG, step, role, dispatch, "no answer within the time limit", None)

@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 from asmevo.backend import assembler
 from asmevo.cli.main import app
 from asmevo.frontend import llvm
+from asmevo.passes.presets import PRESETS
 
 COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 
@@ -30,6 +31,13 @@ def test_explain_takes_codes_passes_and_opcodes_in_any_case() -> None:
     for word, said in (("e0501", "E0501: a wait is missing"), ("NOP-TRIM", "Rewrite:"), ("V_ADD_F32", "v_add_f32 (vop2")):
         result = run("explain", word)
         assert (result.exit_code, said in result.stdout) == (0, True)
+
+
+def test_presets_are_listed_and_explained() -> None:
+    for name, pipeline in PRESETS.items():
+        assert run("explain", name.lower()).stdout == f"{name} stands for the pipeline {pipeline}\n"
+        assert re.search(rf"^{name} +{pipeline}$", run("passes").stdout, re.MULTILINE)
+    assert "O2" not in [each["name"] for each in json.loads(run("passes", "--format", "json").stdout)]
 
 
 def test_explain_calls_a_field_without_registers_an_immediate() -> None:
