@@ -7,7 +7,7 @@ JOBS   ?= 2
 LLVM_CONFIG ?= llvm-config-22
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check fmt lint types imports bench bench-suite bench-timing bench-equivalence soundness triage mutants isa-check isa-docs isa-descriptors fuzz fuzz-smoke clean
+.PHONY: help demo test test-slow check fmt lint types imports bench bench-suite bench-timing bench-equivalence soundness triage mutants isa-check isa-docs isa-descriptors fuzz fuzz-smoke docs docs-serve lock clean
 
 help: ## Print this help
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -83,6 +83,17 @@ fuzz: $(STAMP) ## Mutated inputs for every reader: SECONDS=600 LOG=folder
 
 fuzz-smoke: $(STAMP) ## The same for a minute
 	$(BIN)/python -m fuzz --seconds 60 --jobs $(JOBS)
+
+docs: $(STAMP) ## Build the documentation site into build/site
+	$(BIN)/mkdocs build --strict
+
+docs-serve: $(STAMP) ## Show the documentation while it is written
+	$(BIN)/mkdocs serve
+
+lock: $(STAMP) ## Pin what development uses: writes requirements-dev.lock
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --upgrade --universal --extra dev --custom-compile-command "make lock" \
+	  --output-file requirements-dev.lock pyproject.toml
 
 clean: ## Remove what make built
 	rm -rf $(VENV) build .pytest_cache .ruff_cache
