@@ -74,8 +74,12 @@ def test_every_fault_that_is_raised_is_documented():
         assert f"\n| {kind} |" in text, kind
 
 
-@pytest.mark.parametrize("path", sorted(DOCS.glob("*.md")), ids=lambda p: p.name)
+PAGES = sorted([*DOCS.rglob("*.md"), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "examples/README.md"))])
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_links_lead_somewhere(path):
     for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):
-        if "://" not in target:
+        # The site's build makes the pages of docs/reference, and checks links to them.
+        if "://" not in target and DOCS / "reference" != (path.parent / target).resolve().parent:
             assert (path.parent / target).exists(), target
