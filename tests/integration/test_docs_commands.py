@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from asmevo.cli.main import app
 from containers import BUNDLE_MAGIC, DATA, host_file
 from shown_commands import commands, pattern
+from shown_samples import write_samples
 from support import EXAMPLES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,6 +76,7 @@ def stock(tmp_path_factory):
         if kind == "cache":
             listed = {"child_paths": {"softmax.hsaco": str(entry / "softmax.hsaco")}}
             (entry / "__grp__softmax.json").write_text(json.dumps(listed))
+    write_samples(folder)
     return folder
 
 
