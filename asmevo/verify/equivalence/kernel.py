@@ -90,7 +90,7 @@ def prove_kernel(
         if verdict is None or not verdict.outcome.is_success:
             verdict = prover.by_the_originals_needs(with_liveness(windows, before, after), [window for window, _ in left])
         if verdict is None or not verdict.outcome.is_success:
-            return _not_proved(left, before, verdict)
+            return not_proved(left, before, verdict)
         assumptions.update(dict.fromkeys(a for b in verdict.basis for a in b.assumptions))
         regions = [b.detail for b in verdict.basis]
     edited = sum(len(w.before) for w in windows)
@@ -110,17 +110,17 @@ def _verdicts(prover: KernelProver, windows: list[EditedWindow], jobs: int) -> I
     return map(prover.best, windows)
 
 
-def _not_proved(left: Sequence[tuple[EditedWindow, Verdict]], before: Kernel, region: Verdict | None) -> Verdict:
+def not_proved(left: Sequence[tuple[EditedWindow, Verdict]], before: Kernel, region: Verdict | None) -> Verdict:
     """Return the verdict on the first refuted window, else on the first one."""
     window, verdict = next(((w, v) for w, v in left if v.outcome is Outcome.REFUTED), left[0])
     others = [w for w, _ in left if w is not window]
     found = verdict.counterexample
     reason = f"{window}: {verdict.reason}"
-    if (
-        found is not None
-        and not found.where.startswith(("memory+", "lds+", AN_ACCESS))
-        and _reaches(before, window.label, others)
-    ):
+    if found is not None and others and found.where.startswith(AN_ACCESS):
+        # An access that came from another block is new to the window, not to the kernel.
+        reason += "; the original may make that access where another window was edited"
+        return Verdict(Outcome.UNKNOWN, (Basis("z3", Outcome.UNKNOWN, reason),), reason=reason)
+    if found is not None and not found.where.startswith(("memory+", "lds+")) and _reaches(before, window.label, others):
         reason += "; another edited window that follows may make up for it"
         return Verdict(Outcome.UNKNOWN, (Basis("z3", Outcome.UNKNOWN, reason),), reason=reason)
     if region is not None and verdict.outcome is Outcome.UNKNOWN:

@@ -4,10 +4,11 @@ from dataclasses import replace
 import pytest
 
 from asmevo.ir.kernel import Block, Kernel
+from asmevo.verify.equivalence.divergence import AN_ACCESS
 from asmevo.verify.equivalence.edited import edited_windows
 from asmevo.verify.equivalence.facts import DEFAULT_ASSUMPTIONS, Assumption
-from asmevo.verify.equivalence.kernel import prove_kernel
-from asmevo.verify.verdict import Outcome
+from asmevo.verify.equivalence.kernel import not_proved, prove_kernel
+from asmevo.verify.verdict import Basis, Counterexample, Outcome, Verdict
 from windows import live, window
 
 HEAD = """s_load_dwordx2 s[0:1], s[4:5], 0x0
@@ -178,3 +179,17 @@ def _numbered(made: Kernel) -> Kernel:
         made,
         blocks=tuple(replace(b, instructions=tuple(replace(i, uid=next(count)) for i in b.instructions)) for b in made.blocks),
     )
+
+
+def test_an_access_that_may_come_from_another_edited_window_refutes_nothing() -> None:
+    load = "global_load_dword v4, v1, s[0:1]\n"
+    before = kernel(tail=load + TAIL)
+    after = kernel(head=HEAD.replace("s_cmp", load + "s_cmp"))
+    moved_to, moved_from = edited_windows(before, after)
+    fault = Counterexample(AN_ACCESS, "without a fault", "out-of-bounds")
+    verdict = Verdict(Outcome.REFUTED, (Basis("z3", Outcome.REFUTED, "an access"),), fault, "an access faults")
+    undecided = Verdict(Outcome.UNKNOWN, (Basis("z3", Outcome.UNKNOWN, "no time"),), reason="no time")
+    told = not_proved([(moved_to, verdict), (moved_from, undecided)], before, undecided)
+    assert told.outcome is Outcome.UNKNOWN
+    assert "the original may make that access" in told.reason
+    assert not_proved([(moved_to, verdict)], before, undecided).outcome is Outcome.REFUTED
