@@ -21,7 +21,7 @@ from asmevo.verify.verdict import Basis, Counterexample, Outcome, Verdict
 _STATES = 6
 _FIRST = (1, 3, 0, 2, 4, 5, 6, 7)
 """States for a first look, by number: those first whose floats are no NaN, and corner values."""
-_LATER = range(8, 40)
+_LATER = range(8, 136)
 _MOST_MODELS = 4
 _KEPT = 0.1
 """The part of a check's time that the solver does not get."""

@@ -113,7 +113,7 @@ class Replay:
                 fault = self.fault_of_the_edit()
                 if fault is not None:
                     return faulting(self._runners[1], fault, state)
-                faulted = True
+                faulted = not faulted  # the other kind of memory
             doubtful: list[Place] = []
             for place in places or ():
                 key = place.space if place.unit is None else place.unit

@@ -40,6 +40,10 @@ _COUNTING, _MEETING, _CARRYING, _STRIDING = 4, 5, 6, 7
 """Which states have small numbers only, lanes that meet (both of sixteen), addresses that carry, buffers with a stride."""
 _ANY_SIZE, _COMPUTING = 12, 13
 """Which of sixteen states have numbers of any size, and work-item numbers (each fourth) where addresses are computed."""
+_ALSO_MEETING = 14
+_UNMASKED, _MULTIPLES, _PULLED = 9, 10, 11
+"""Which of sixteen have bits set that an address masks away, numbers that divide each other, and addresses back in range."""
+_FAR = MEMORY_BYTES // 2
 _COUNT = 64
 _ITEMS = 256
 _SELECTORS = 0x07070707
@@ -76,6 +80,8 @@ class EntryStates:
         self._lows = [unit for unit in found.lows if unit < VGPR0 and pins.get(unit, 0) is None]
         self._strides = found.strides
         self._distances = _distances(uses)
+        self._far = _far(uses)
+        self._masked = found.masked
         self._fixed = [(unit, value) for unit, value in pins.items() if value is not None]
         small = sorted(unit for unit, value in pins.items() if value is None)
         self._small_scalars = np.array([unit for unit in small if unit < VGPR0], np.intp)
@@ -107,7 +113,7 @@ class EntryStates:
         if number % 16 == _COMPUTING:
             shared = 0
             lanes = lanes // np.uint32(_ALIGNED) % np.uint32(_ITEMS) * np.uint32(4)
-        elif number % 16 == _MEETING:
+        elif number % 16 in (_MEETING, _ALSO_MEETING):
             shared, lanes = self._meeting(shared, number), self._meeting(lanes, number)
         scalar[self._small_scalars] = shared
         vector[self._small_rows] = lanes
@@ -124,6 +130,19 @@ class EntryStates:
                 vector[unit - VGPR0] = value
             else:
                 scalar[unit] = value
+        if number % 16 == _UNMASKED:
+            for unit, mask in self._masked.items():
+                if unit >= VGPR0:
+                    vector[unit - VGPR0] |= block.scalars[k, :LANES] & np.uint32(_FULL & ~mask)
+                else:
+                    scalar[unit] |= block.scalars[k, unit] & np.uint32(_FULL & ~mask)
+        elif number % 16 == _PULLED:
+            for unit, offsets in self._far.items():
+                offset = np.uint32(offsets[number // 16 % len(offsets)])
+                if unit >= VGPR0:
+                    vector[unit - VGPR0] -= offset
+                else:
+                    scalar[unit : unit + 1] -= offset
         for unit, (zeros, ones) in self._facts.known.items():
             if unit >= VGPR0:
                 vector[unit - VGPR0] = vector[unit - VGPR0] & np.uint32(_FULL & ~zeros) | np.uint32(ones)
@@ -137,7 +156,7 @@ class EntryStates:
         """Numbers that are 0 or as far apart as two accesses are: what one of them touches, the other may touch too."""
         if not self._distances:
             return small
-        distance = self._distances[number // 16 % len(self._distances)]
+        distance = self._distances[number // 8 % len(self._distances)]
         return small // np.uint32(_ALIGNED) % np.uint32(2) * np.uint32(distance)
 
     def _block(self, index: int) -> _Block:
@@ -165,7 +184,8 @@ def _contents(number: int, pointers: bool) -> tuple[npt.NDArray[np.uint8], npt.N
     words, local = (_shaped(_words(rng, 1, size // 4)[0], kind) for size in (MEMORY_BYTES, LDS_BYTES))
     if pointers:
         words[0::2] = words[0::2] % np.uint32(64) * np.uint32(_ALIGNED)
-        words[1::2] = HIGH_WORD
+        # What else stands in the upper halves of pointers, windows mask away.
+        words[1::2] = HIGH_WORD | words[1::2] & np.uint32(0xFFFF0000 if number % 2 else 0)
     memory, lds = words.view(np.uint8), local.view(np.uint8)
     memory.flags.writeable = lds.flags.writeable = False
     return memory, lds
@@ -182,6 +202,8 @@ def _shaped(words: Words, number: int, shift: int = 0) -> Words:
     """
     if number % 16 == _COUNTING:
         return words % np.uint32(_COUNT)
+    if number % 16 == _MULTIPLES:
+        return (words % np.uint32(8) + np.uint32(1)) << (words >> np.uint32(8)) % np.uint32(16)
     if number % 16 == _ANY_SIZE:
         return words >> (words % np.uint32(32))
     # Exponents below 1.0, in both halves too, and no byte that is a NaN of some 8-bit format.
@@ -217,7 +239,35 @@ def _distances(uses: Sequence[AddressUse]) -> list[int]:
     return list(dict.fromkeys(d for d in apart if 0 < d < most and d % 4 == 0))
 
 
+def _far(uses: Sequence[AddressUse]) -> dict[int, list[int]]:
+    """The constants, by the first register that they are added to, which put a small number out of the buffer's range."""
+    found: dict[int, set[int]] = {}
+    for use in uses:
+        for address in use.addresses:
+            summed = _summed(_inner(address))
+            if summed and _offset(address) >= _FAR:
+                found.setdefault(summed[0], set()).add(_offset(address))
+    return {unit: sorted(constants) for unit, constants in found.items()}
+
+
+def _summed(address: Term) -> list[int]:
+    """The 32-bit entry registers of a sum that are added as they are."""
+    if address.op != "sum" or address.bits != 32:
+        return []
+    _, factors = cast("tuple[int, tuple[int, ...]]", address.attr)
+    terms = zip(address.args, factors, strict=True)
+    return [t.attr for t, factor in terms if factor == 1 and t.op == "var" and isinstance(t.attr, int)]
+
+
+def _inner(address: Term) -> Term:
+    """The term whose low bits an address is."""
+    while address.op in ("and", "zext") or (address.op == "extract" and address.attr == 0):
+        address = next((arg for arg in address.args if not arg.is_const), address.args[0])
+    return address
+
+
 def _offset(address: Term) -> int:
+    address = _inner(address)
     if address.op == "const":
         return address.value
     if address.op != "sum":
@@ -250,12 +300,16 @@ def _pinned(uses: Sequence[AddressUse]) -> _Pins:
 
 
 class _Pins:
-    """`lows` are the lower halves of addresses, `strides` registers that hold a buffer's stride or size."""
+    """`lows` are the lower halves of addresses, `strides` registers that hold a buffer's stride or size.
+
+    `masked` are the bits that a mask leaves of registers.
+    """
 
     def __init__(self) -> None:
         self.values: dict[int, int | None] = {}
         self.lows: set[int] = set()
         self.strides: set[int] = set()
+        self.masked: dict[int, int] = {}
         self._based: set[int] = set()
         self._small: set[int] = set()
 
@@ -267,10 +321,21 @@ class _Pins:
             if part.ident in self._small:
                 continue
             self._small.add(part.ident)
+            if part.op == "lane_bit":
+                continue  # of a lane mask, all bits
             stack.extend(part.args)
+            if part.op == "and":
+                self.mask(part)
             if part.op == "var" and isinstance(part.attr, int) and part.bits == 32:
                 if not EXEC <= part.attr <= EXEC + 1 and part.attr != MODE:
                     self.values.setdefault(part.attr, None)
+
+    def mask(self, term: Term) -> None:
+        """Note which bits of its registers a mask leaves."""
+        left = next((arg.value for arg in term.args if arg.is_const), None)
+        for arg in term.args if left is not None else ():
+            if arg.op == "var" and isinstance(arg.attr, int) and arg.bits == 32:
+                self.masked[arg.attr] = self.masked.get(arg.attr, 0) | left
 
     def point(self, term: Term, value: int) -> None:
         """Make a 32-bit term `value` where one of its registers can."""
