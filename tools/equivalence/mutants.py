@@ -17,6 +17,7 @@ from asmevo.ir.isa import lookup
 from asmevo.ir.isa.model import Role
 from asmevo.ir.registers import EXEC_MASK, RegisterRange
 from asmevo.ir.semantics import program_of
+from asmevo.verify.equivalence.concrete import WindowRunner
 from tools.equivalence.edits import are_independent, kept
 from tools.equivalence.windows import CutWindow, is_quiet
 
@@ -49,7 +50,9 @@ def mutant(window: CutWindow, source: random.Random) -> Mutant | None:
     changed = _KINDS[kind](window.instructions, place, source)
     if changed is None or [_text(i) for i in changed] == [_text(i) for i in window.instructions]:
         return None
-    return Mutant(kind, place, changed) if all(_is_valid(i) for i in changed) else None
+    if not all(_is_valid(i) for i in changed) or WindowRunner(changed, window.target).problem is not None:
+        return None
+    return Mutant(kind, place, changed)
 
 
 def _text(i: Instruction) -> tuple[object, ...]:
@@ -156,7 +159,8 @@ def _sibling(window: Window, place: int, source: random.Random) -> Window | None
 
 def _modifier_dropped(window: Window, place: int, source: random.Random) -> Window | None:
     i = window[place]
-    names = [m.name for m in i.modifiers if m.name not in ("nt", "slc")]
+    # Without `lds` the first operand would be another one: no instruction has that form.
+    names = [m.name for m in i.modifiers if m.name not in ("nt", "slc", "lds")]
     return _at(window, place, i.edited(modifiers=kept(i.modifiers, source.choice(names)))) if names else None
 
 

@@ -224,7 +224,10 @@ def _scalar(form: Form) -> Program | None:
     offset = b.imm("offset", bits)
     if form.kind("soffset").kind != "none":
         value = b.src("soffset", 32)
-        offset = b.add(b.extend(value, bits, signed=form.kind("soffset").kind == "imm"), offset)
+        signed = form.kind("soffset").kind == "imm"
+        if signed:
+            value = b.and_(value, b.const(32, -4))  # the two low bits of each part of the address count as 0
+        offset = b.add(b.extend(value, bits, signed=signed), offset)
     address = offset if buffer else b.add(b.src("sbase", 64), offset)
     resource = "sbase" if buffer else None
     if access in (Access.LOAD, Access.STORE):

@@ -100,20 +100,22 @@ class Replay:
         """
         if self.problem is not None:
             return None
-        faulted = False
+        kinds = [0, 0]  # of memory: how many more states ended than faulted, without pointers in it and with them
+        pointers = False
         varied = 0
         grades: dict[int | str, Grade] = {}
         for attempt in attempts:
             if not may_go_on():
                 return None
             values = wanted[attempt] if attempt < len(wanted) else None
-            state = self._states.state(attempt, values, faulted)
+            state = self._states.state(attempt, values, pointers)
             places = self.places(state)
+            kinds[pointers] += 1 if places is not None else -1
+            pointers = kinds[1] >= kinds[0] if pointers else kinds[1] > kinds[0]
             if places is None:
                 fault = self.fault_of_the_edit()
                 if fault is not None:
                     return faulting(self._runners[1], fault, state)
-                faulted = not faulted  # the other kind of memory
             doubtful: list[Place] = []
             for place in places or ():
                 key = place.space if place.unit is None else place.unit

@@ -185,7 +185,7 @@ def _contents(number: int, pointers: bool) -> tuple[npt.NDArray[np.uint8], npt.N
     if pointers:
         words[0::2] = words[0::2] % np.uint32(64) * np.uint32(_ALIGNED)
         # What else stands in the upper halves of pointers, windows mask away.
-        words[1::2] = HIGH_WORD | words[1::2] & np.uint32(0xFFFF0000 if number % 2 else 0)
+        words[1::2] = HIGH_WORD | words[1::2] & np.uint32(0xFFFF0000 if number & 2 else 0)
     memory, lds = words.view(np.uint8), local.view(np.uint8)
     memory.flags.writeable = lds.flags.writeable = False
     return memory, lds
