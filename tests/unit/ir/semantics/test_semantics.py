@@ -374,6 +374,8 @@ def test_memory_programs() -> None:
     assert (swap.atomic, swap.bytes, swap.dest) == ("cmpswap_b64", 8, "vdst")
     negative = addresses(program("s_load_dword s0, s[2:3], -0x4"), {"sbase": 1024, "soffset": 0xFFFFFFFC})
     assert int(negative[0][0]) == 1020
+    unaligned = addresses(program("s_load_dword s0, s[2:3], 0x13"), {"sbase": 1024, "soffset": 0x13})
+    assert int(unaligned[0][0]) == 1024 + 0x10
 
 
 def test_unknown_meanings_are_opaque_and_control_is_named() -> None:

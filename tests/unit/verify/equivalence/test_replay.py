@@ -39,6 +39,24 @@ UNSETTLED = [
     ("v_accvgpr_write_b32 a0, v1\nv_accvgpr_read_b32 v0, a0", "v_accvgpr_write_b32 a0, v1\nv_mov_b32_e32 v0, v1"),
 ]
 
+DIVISION = """
+v_cvt_f32_u32_e32 v4, s48
+s_sub_i32 s31, 0, s48
+v_rcp_iflag_f32_e32 v4, v4
+v_mul_f32_e32 v4, 0x4f7ffffe, v4
+v_cvt_u32_f32_e32 v4, v4
+v_mul_lo_u32 v5, s31, v4
+v_mul_hi_u32 v5, v4, v5
+v_add_u32_e32 v4, v4, v5
+v_mul_hi_u32 v4, s32, v4
+v_mul_lo_u32 v5, v4, s48
+v_sub_u32_e32 v7, s32, v5
+v_add_u32_e32 v6, 1, v4
+v_cmp_le_u32_e32 vcc, s48, v7
+v_cndmask_b32_e32 v4, v4, v6, vcc
+v_readfirstlane_b32 s32, v4
+"""
+"""The quotient of s32 by s48, corrected once."""
 QUIET = "\n".join(f"v_add_f32_e32 v{k}, v{k}, v4" for k in (1, 2, 3))
 FIRST = "v_mfma_f32_16x16x32_f16 a[0:3], v[0:3], v[4:7], a[0:3]"
 SECOND = "v_mfma_f32_16x16x32_f16 a[0:3], v[8:11], v[12:15], a[0:3]"
@@ -115,6 +133,25 @@ def test_an_access_that_the_original_cannot_make_either_shows_nothing() -> None:
         ("v_perm_b32 v0, v1, v2, s0", "v_perm_b32 v0, v1, v3, s0", "v0"),
         ("buffer_load_dword v1, s[4:7], 0 offen lds\nds_read_b128 v[8:11], v2 offset:4288",
          "ds_read_b128 v[8:11], v2 offset:4288\nbuffer_load_dword v1, s[4:7], 0 offen lds", "v8-11"),
+        # Bits that an address masks away.
+        ("v_and_b32_e32 v0, 0xffffff, v0\nv_lshlrev_b32_e32 v0, 2, v0\nbuffer_load_dword v1, v0, s[4:7], 0 offen",
+         "v_lshlrev_b32_e32 v0, 2, v0\nbuffer_load_dword v1, v0, s[4:7], 0 offen", "v1"),
+        ("s_and_b32 s1, s1, 0xffff\ns_load_dword s2, s[0:1], 0x0", "s_load_dword s2, s[0:1], 0x0", "s2"),
+        # A pointer's upper half, loaded where another pointer is.
+        ("s_load_dwordx2 s[4:5], s[0:1], 0x0\ns_load_dwordx2 s[6:7], s[0:1], 0x8\ns_and_b32 s7, s7, 0xffff\n"
+         "s_load_dword s8, s[6:7], 0x0\ns_and_b32 s5, s5, 0xffff",
+         "s_load_dwordx2 s[4:5], s[0:1], 0x0\ns_load_dwordx2 s[6:7], s[0:1], 0x8\ns_and_b32 s7, s7, 0xffff\n"
+         "s_load_dword s8, s[6:7], 0x0", "s5 s8"),
+        # A constant that puts small offsets out of the buffer's range.
+        ("v_add_u32_e32 v2, 0x12000, v1\nbuffer_load_dword v0, v2, s[4:7], 0 offen",
+         "v_add_u32_e32 v2, 0x12004, v1\nbuffer_load_dword v0, v2, s[4:7], 0 offen", "v0"),
+        # Lanes that a mask switches on are any.
+        ("s_mov_b64 exec, s[36:37]\nv_mov_b32_e32 v6, v5\ns_cmp_lt_u32 s3, s4\ns_cselect_b32 s20, s36, 0\n"
+         "s_mov_b64 exec, s[20:21]\nglobal_load_dword v1, v6, s[8:9]",
+         "s_mov_b64 exec, s[36:37]\nv_mov_b32_e32 v6, v5\ns_cmp_le_u32 s3, s4\ns_cselect_b32 s20, s36, 0\n"
+         "s_mov_b64 exec, s[20:21]\nglobal_load_dword v1, v6, s[8:9]", "v1"),
+        # The last bit of a division by way of floats.
+        (DIVISION, DIVISION.replace("v_add_u32_e32 v6, 1, v4", "v_add_u32_e32 v6, 0, v4"), "s32"),
     ],
 )  # fmt: skip
 def test_states_for_differences_that_random_ones_miss(before: str, after: str, needed: str) -> None:
