@@ -34,13 +34,15 @@ _FULL = 0xFFFFFFFF
 _ALIGNED = 16
 _IMAGES = 16
 """How many different contents of memory there are."""
+_TAGGED, _SOME = 2, 3
+"""In which of four, of those with pointers, their upper 16 bits are any, and half of the pointers are none."""
 _TOGETHER = 8
 """How many states are drawn at once: the first look at a difference takes so many."""
 _COUNTING, _MEETING, _CARRYING, _STRIDING = 4, 5, 6, 7
 """Which states have small numbers only, lanes that meet (both of sixteen), addresses that carry, buffers with a stride."""
 _ANY_SIZE, _COMPUTING = 12, 13
 """Which of sixteen states have numbers of any size, and work-item numbers (each fourth) where addresses are computed."""
-_ALSO_MEETING = 14
+_ALSO_MEETING = 8
 _UNMASKED, _MULTIPLES, _PULLED = 9, 10, 11
 """Which of sixteen have bits set that an address masks away, numbers that divide each other, and addresses back in range."""
 _FAR = MEMORY_BYTES // 2
@@ -184,8 +186,14 @@ def _contents(number: int, pointers: bool) -> tuple[npt.NDArray[np.uint8], npt.N
     words, local = (_shaped(_words(rng, 1, size // 4)[0], kind) for size in (MEMORY_BYTES, LDS_BYTES))
     if pointers:
         words[0::2] = words[0::2] % np.uint32(64) * np.uint32(_ALIGNED)
-        # What else stands in the upper halves of pointers, windows mask away.
-        words[1::2] = HIGH_WORD | words[1::2] & np.uint32(0xFFFF0000 if number & 2 else 0)
+        upper = words[1::2]
+        if number % 4 == _TAGGED:
+            upper = upper & np.uint32(0xFFFF0000) | np.uint32(HIGH_WORD)
+        elif number % 4 == _SOME:
+            upper = np.where(upper % 2 == 0, np.uint32(HIGH_WORD), upper)
+        else:
+            upper = np.uint32(HIGH_WORD)
+        words[1::2] = upper
     memory, lds = words.view(np.uint8), local.view(np.uint8)
     memory.flags.writeable = lds.flags.writeable = False
     return memory, lds
@@ -332,10 +340,10 @@ class _Pins:
 
     def mask(self, term: Term) -> None:
         """Note which bits of its registers a mask leaves."""
-        left = next((arg.value for arg in term.args if arg.is_const), None)
-        for arg in term.args if left is not None else ():
-            if arg.op == "var" and isinstance(arg.attr, int) and arg.bits == 32:
-                self.masked[arg.attr] = self.masked.get(arg.attr, 0) | left
+        for left in [arg.value for arg in term.args if arg.is_const]:
+            for arg in term.args:
+                if arg.op == "var" and isinstance(arg.attr, int) and arg.bits == 32:
+                    self.masked[arg.attr] = self.masked.get(arg.attr, 0) | left
 
     def point(self, term: Term, value: int) -> None:
         """Make a 32-bit term `value` where one of its registers can."""
@@ -350,7 +358,7 @@ class _Pins:
                 if arg.op in ("var", "ite", "extract"):
                     self.point(arg, rest)
                     rest = 0
-        elif term.op == "and":
+        elif term.op in ("and", "or"):
             for arg in term.args:
                 self.point(arg, value)
         elif term.op == "concat":
