@@ -1,13 +1,16 @@
 """The proof against windows of real kernels: legal edits are proved, and no mutant that the emulator tells apart."""
 
+import random
 from pathlib import Path
 
 import pytest
 
+from asmevo.verify.equivalence.concrete import WindowRunner
 from asmevo.verify.equivalence.nearly import FLOAT_ORDER
 from tools.equivalence import certified, explain
 from tools.equivalence.contradict import told_apart
 from tools.equivalence.experiment import Amounts
+from tools.equivalence.mutants import mutant
 from tools.equivalence.records import Record, read
 from tools.equivalence.soundness import main, run
 from tools.equivalence.summary import summary, table
@@ -128,3 +131,17 @@ def test_more_windows_hold(seed: int) -> None:
     found = summary(records)
     assert found["soundness errors"] == []
     assert len(found["unproved edits"]) <= len(records) * 7 // 100
+
+
+def test_every_mutant_is_made_of_instructions_that_exist() -> None:
+    text = (
+        "buffer_load_dword v1, s[4:7], 0 offen lds\n"
+        "v_mfma_scale_f32_16x16x128_f8f6f4 a[0:3], v[4:7], v[8:11], a[0:3], v2, v3 op_sel_hi:[0,0,0] cbsz:4 blgp:4"
+    )
+    cut = CutWindow("text", 0, "gfx950", tuple(window(text)), live("a0-3"))
+    source = random.Random(1)
+    found = [wrong for _ in range(300) if (wrong := mutant(cut, source)) is not None]
+    assert {"modifier dropped", "deleted", "modifier changed"} & {wrong.kind for wrong in found}
+    for wrong in found:
+        assert WindowRunner(wrong.window, "gfx950").problem is None
+        assert all(i.modifier("lds") for i in wrong.window if i.mnemonic == "buffer_load_dword")
