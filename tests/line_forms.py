@@ -96,7 +96,9 @@ def _line(name: str, operands: list[str], modifiers: str = "") -> str:
 
 
 def _sources(definition: OpcodeDef) -> list[OperandSpec]:
-    return [s for s in definition.operands if s.name in ("src0", "src1", "src2") and _kind(definition, s) == "v"]
+    """Those that may be something else than VGPRs, too: what is wider than 64 bits may not, as the assembler has it."""
+    named = [s for s in definition.operands if s.name in ("src0", "src1", "src2") and _kind(definition, s) == "v"]
+    return [s for s in named if s.bits <= 64 or definition.family is not Family.VOP3]
 
 
 def _is_float(definition: OpcodeDef) -> bool:
