@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -73,14 +74,22 @@ def opt(
         Path | None,
         typer.Option("--reproducer", help="When a pass fails or the result is refused, write a .s file that repeats it."),
     ] = None,
+    drop: Annotated[
+        bool | None,
+        typer.Option(
+            "--drop/--no-drop",
+            help="Leave out passes whose result is refused or, with a launch, slower by the model; default with a preset.",
+        ),
+    ] = None,
     output: OutputFormat = Format.full,
     traceback: Trace = False,
 ) -> None:
     """Run a pass pipeline over a code object or a .s source; the result is written only when it is verified.
 
     With -o a source is made into an object first; without, the result is printed.
+    With a launch passes know how often code runs.
 
-    Example: asmevo opt kernel.co --passes "waitcnt-relax,nop-trim" -o new.co
+    Example: asmevo opt kernel.co --passes O2 --launch launch.toml -o new.co
     """
 
     def body() -> int:
@@ -88,13 +97,16 @@ def opt(
         from asmevo.backend.build import assemble_new
         from asmevo.backend.in_place import patch
         from asmevo.backend.writer import rebuild
-        from asmevo.cli.pipelines import Reporter, blame, write_reproducer
+        from asmevo.cli.pipelines import Reporter, blame, report_dropped, write_reproducer
         from asmevo.config import resolve
         from asmevo.frontend.codeobject import load
         from asmevo.frontend.recover import recover
         from asmevo.ir.printer import print_kernel
         from asmevo.passes.manager import PassManager
-        from asmevo.passes.pipeline import parse_pipeline
+        from asmevo.passes.pipeline import names_preset, parse_pipeline
+        from asmevo.passes.sparing import without_refused
+        from asmevo.search.profile import profile_kernel
+        from asmevo.search.slower import SlowerIn
         from asmevo.verify.judge import Judge, Level
         from asmevo.verify.launches import load_launches
         from asmevo.verify.verdict import Basis, Outcome, Verdict
@@ -126,8 +138,17 @@ def opt(
         reporter = Reporter(print_after or (), print_after_change, stats, timing, remarks)
         reporter.check(pipeline)
         level_name = settings.verify.level
+        dispatches = load_launches(launch_path, before) if launch_path else []
+        profile = profile_kernel(before, dispatches) if dispatches else None
+        manager = PassManager(
+            pipeline,
+            executions=profile.executions if profile else {},
+            waves_per_simd=profile.waves_per_simd if profile else 1,
+            after_each=reporter,
+            stop_after=stop_after,
+        )
         try:
-            result = PassManager(pipeline, after_each=reporter, stop_after=stop_after).run(before)
+            result = manager.run(before)
         except Exception:
             if reproducer is not None:
                 done = len(reporter.runs)
@@ -135,11 +156,13 @@ def opt(
                     reproducer, reporter.runs[-1].kernel if done else before, pipeline[done : done + 1], level_name
                 )
             raise
-        # Before the verdict: what cannot be written need not be judged.
-        is_wanted = output_file is not None or in_place
-        data = (patch if in_place else rebuild)(code_object, result.kernel) if code_object and is_wanted else None
 
-        dispatches = load_launches(launch_path, before) if level_name == "emulate" and launch_path else []
+        def written(candidate: Kernel) -> bytes | None:
+            is_wanted = output_file is not None or in_place
+            return (patch if in_place else rebuild)(code_object, candidate) if code_object and is_wanted else None
+
+        # Before the verdict: what cannot be written need not be judged.
+        data = written(result.kernel)
 
         def judged(candidate: Kernel) -> Verdict:
             if candidate == before:
@@ -152,6 +175,22 @@ def opt(
         def accepts(verdict: Verdict) -> bool:
             return verdict.outcome.is_success or level_name == "none" or _static_only(level_name, verdict)
 
+        is_dropping = drop if drop is not None else names_preset(settings.passes) and not (bisect or reproducer)
+        if is_dropping and result.changed:
+            slower = SlowerIn(before, dispatches)
+
+            def refusal(candidate: Kernel) -> str | None:
+                reason = slower.reason(candidate)
+                if reason is None and not accepts(found := judged(candidate)):
+                    return f"{found.outcome.value}: {found.reason}"
+                return reason
+
+            spared = without_refused(
+                result, pipeline[:stop_after], lambda some: replace(manager, passes=some, after_each=None).run(before), refusal
+            )
+            report_dropped(spared.dropped, slower.left_out)
+            result, pipeline = spared.result, spared.passes
+            data = written(result.kernel) if spared.dropped else data
         verdict = judged(result.kernel) if result.changed else judged(before)
         accepted = accepts(verdict)
         if not accepted and (bisect or reproducer is not None):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from asmevo.ir.kernel import Kernel
     from asmevo.passes.base import KernelPass
     from asmevo.passes.manager import PassRun
+    from asmevo.passes.sparing import Dropped
 
 
 @dataclass(slots=True)
@@ -69,6 +70,16 @@ def blame(
     step = pipeline[found : found + 1]
     print(f"bisect: the first result that is refused is that of pass {found + 1}, {pipeline_text(step)}", file=sys.stderr)
     return (runs[found - 1].kernel if found else original), step
+
+
+def report_dropped(dropped: Sequence[Dropped], unmodelled: Sequence[str]) -> None:
+    """Tells on standard error which passes were left out and why, and which launches the model could not compare."""
+    from asmevo.passes.pipeline import pipeline_text
+
+    for one in dropped:
+        print(f"left out: pass {one.position + 1}, {pipeline_text([one.item])}: {printable(one.reason)}", file=sys.stderr)
+    for told in unmodelled:
+        print(f"not modelled: {printable(told)}", file=sys.stderr)
 
 
 def write_reproducer(path: Path, kernel: Kernel, passes: Sequence[KernelPass], verify: str) -> None:

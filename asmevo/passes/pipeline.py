@@ -6,6 +6,7 @@ A preset's name (`O2`) in the text stands for its passes.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -49,6 +50,11 @@ def parse_pipeline(text: str, origin: Span | None = None) -> tuple[KernelPass, .
             else:
                 found += parse_pipeline(preset)
     return tuple(found)
+
+
+def names_preset(text: str) -> bool:
+    """Whether a pipeline's text names a preset."""
+    return any(name in PRESETS for name in re.findall(r"[\w-]+", text))
 
 
 def pipeline_text(passes: Sequence[KernelPass]) -> str:

@@ -4,7 +4,7 @@
     python -m bench.passes --corpus aiter/hsa/gfx942        # and a seeded sample of your objects: static checks and proof
     python -m bench.passes --shard 0/2 --out build/0.jsonl  # half of the kernels; `--table build/*.jsonl` puts shards together
 
-Nothing is measured on a device. Rows go to a file of JSON lines; a run goes on where that ends. ASMEVO_CORPUS serves as --corpus.
+Nothing is measured on a device. Rows go to a file of JSON lines, where a run goes on. --corpus is ASMEVO_CORPUS by default.
 Exits with 1 when a result was refused, not decided, or a pass or judge raised.
 """
 
@@ -72,7 +72,7 @@ def _measure(options: argparse.Namespace) -> None:
 
 def _print_tables(files: Sequence[Path]) -> int:
     from bench.passes.store import read
-    from bench.passes.tables import dispatches, gains, is_fault, loops, verdicts
+    from bench.passes.tables import dispatches, dropped, gains, is_fault, loops, verdicts
 
     rows = list(read(files))
     if not rows:
@@ -81,6 +81,7 @@ def _print_tables(files: Sequence[Path]) -> int:
     print("Modelled cycles; no device was used.")
     for title, lines in (
         ("Verdicts", verdicts(rows)),
+        ("Passes that presets left out", dropped(rows)),
         ("Gains, geometric means", gains(rows, PRESETS)),
         ("Whole dispatches", dispatches(rows, PRESETS)),
         ("Hot loops, cycles a round", loops(rows, PRESETS)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from asmevo.backend.launch import Dispatch
 from asmevo.backend.timing.model import Estimate, estimate
@@ -22,7 +22,10 @@ from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.manager import PassManager
 from asmevo.passes.pipeline import parse_pipeline
+from asmevo.passes.presets import PRESETS
+from asmevo.passes.sparing import Dropped, without_refused
 from asmevo.search.profile import profile_kernel
+from asmevo.search.slower import SlowerIn
 from asmevo.verify.judge import Judge, Level
 from asmevo.verify.launches import load_launches
 from bench.passes.sample import Subject
@@ -49,7 +52,8 @@ class Row:
     """A kernel under a pipeline.
 
     `outcome` is the judge's, `unchanged`, or `failed` with the exception as `reason`. `dispatches` has whole dispatches by
-    launch, cycles before and after. `again` is whether a second run changes the result; None when that was not asked.
+    launch, cycles before and after. `again` is whether a second run changes the result; None when that was not asked. `dropped`
+    are the passes that a preset left out, and why.
     """
 
     kernel: str
@@ -65,6 +69,7 @@ class Row:
     again: bool | None = None
     dispatches: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
     loops: tuple[LoopRow, ...] = ()
+    dropped: tuple[str, ...] = ()
 
 
 class Bench:
@@ -82,6 +87,7 @@ class Bench:
         self._judge = Judge(Level.EMULATE if self._launches else Level.SMT, self._launches, timeout_s)
         self._before = self._modelled(self.kernel, self._executions)
         self._dispatches = self._whole(self.kernel)
+        self._slower = SlowerIn(self.kernel, self._launches)
 
     def row(self, pipeline: str, *, again: bool, whole: bool) -> Row:
         """The row of a pipeline. `again` runs it twice; `whole` models whole dispatches. Exceptions become failed rows."""
@@ -99,6 +105,13 @@ class Bench:
         manager = PassManager(parse_pipeline(pipeline), executions=self._executions, waves_per_simd=self._waves)
         result = manager.run(self.kernel)
         done = time.process_time()
+        dropped: tuple[Dropped, ...] = ()
+        if pipeline in PRESETS and result.changed:
+            # As `opt` does it.
+            spared = without_refused(
+                result, manager.passes, lambda some: replace(manager, passes=some).run(self.kernel), self._refusal
+            )
+            result, dropped = spared.result, spared.dropped
         verdict = self._judge(self.kernel, result.kernel) if result.changed else None
         judged = time.process_time()
         after = self._modelled(result.kernel, result.executions) if result.changed else self._before
@@ -124,7 +137,15 @@ class Bench:
             second,
             dispatches,
             tuple(self._loops(after)) if whole else (),
+            tuple(f"{one.item.name}: {one.reason}" for one in dropped),
         )
+
+    def _refusal(self, candidate: Kernel) -> str | None:
+        slow = self._slower.reason(candidate)
+        if slow is not None:
+            return slow
+        verdict = self._judge(self.kernel, candidate)
+        return None if verdict.outcome.is_success else f"{verdict.outcome.value}: {verdict.reason}"
 
     def _modelled(self, kernel: Kernel, counts: Mapping[int, int]) -> Estimate:
         return estimate(kernel, dict(counts) or None, waves_per_simd=self._waves)

@@ -19,7 +19,7 @@ def append(path: Path, row: Row) -> None:
 
 
 def read(paths: Sequence[Path]) -> Iterator[Row]:
-    """The rows of files that exist, each kernel and pipeline once, the last of its rows. A line that was cut off is left out."""
+    """The rows of files that exist, for each kernel and pipeline the last. Lines that were cut off are left out."""
     found: dict[tuple[str, str], Row] = {}
     for path in paths:
         for line in path.read_text().splitlines() if path.exists() else ():
@@ -31,4 +31,5 @@ def read(paths: Sequence[Path]) -> Iterator[Row]:
 
 def _row(data: dict[str, Any]) -> Row:
     dispatches = {name: (before, after) for name, (before, after) in data["dispatches"].items()}
-    return Row(**{**data, "dispatches": dispatches, "loops": tuple(LoopRow(**loop) for loop in data["loops"])})
+    loops = tuple(LoopRow(**loop) for loop in data["loops"])
+    return Row(**{**data, "dispatches": dispatches, "loops": loops, "dropped": tuple(data.get("dropped", ()))})

@@ -1,4 +1,4 @@
-"""Rows as Markdown: gains by family, whole dispatches, loops and their bounds, and what was refused, failed or changed again."""
+"""Rows as Markdown: gains by family, whole dispatches, loops and their bounds, and what was refused, failed or not done."""
 
 from __future__ import annotations
 
@@ -46,6 +46,12 @@ def verdicts(rows: Sequence[Row]) -> Iterator[str]:
     if bad:
         yield ""
         yield from (f"- {row.kernel}, `{row.pipeline}`: {row.outcome}: {row.reason}" for row in bad)
+
+
+def dropped(rows: Iterable[Row]) -> Iterator[str]:
+    """What presets left out, and why."""
+    for row in rows:
+        yield from (f"- {row.kernel}, `{row.pipeline}`: {told}" for told in row.dropped)
 
 
 def gains(rows: Iterable[Row], pipelines: Sequence[str]) -> Iterator[str]:
