@@ -60,7 +60,7 @@ def _measure(options: argparse.Namespace) -> None:
         if not left:
             continue
         try:
-            bench = Bench(subject, options.timeout_s)
+            bench = Bench(subject, options.timeout_s, options.out.with_suffix(".proofs"))
         except DiagnosticError as error:
             print(f"left out: {subject.name}: {error.diagnostics[0].message}", file=sys.stderr)
             continue

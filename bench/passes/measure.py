@@ -10,6 +10,7 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from asmevo.backend.launch import Dispatch
 from asmevo.backend.timing.model import Estimate, estimate
@@ -26,8 +27,10 @@ from asmevo.passes.presets import PRESETS
 from asmevo.passes.sparing import Dropped, without_refused
 from asmevo.search.profile import profile_kernel
 from asmevo.search.slower import SlowerIn
+from asmevo.verify.equivalence.proof_cache import ProofCache
 from asmevo.verify.judge import Judge, Level
 from asmevo.verify.launches import load_launches
+from asmevo.verify.verdict import Verdict
 from bench.passes.sample import Subject
 
 HOT = 0.05
@@ -73,9 +76,9 @@ class Row:
 
 
 class Bench:
-    """A kernel that pipelines are measured on: its profile and its own cycles are made once."""
+    """A kernel that pipelines are measured on: its profile and cycles are made once, proofs kept in a folder."""
 
-    def __init__(self, subject: Subject, timeout_s: float) -> None:
+    def __init__(self, subject: Subject, timeout_s: float, proofs: Path) -> None:
         self.subject = subject
         self.kernel = recover(load_file(subject.path))
         self._launches: Sequence[Dispatch] = load_launches(subject.launch, self.kernel) if subject.launch else ()
@@ -84,7 +87,8 @@ class Bench:
         if self._launches:
             profile = profile_kernel(self.kernel, self._launches)
             self._executions, self._waves = profile.executions, profile.waves_per_simd
-        self._judge = Judge(Level.EMULATE if self._launches else Level.SMT, self._launches, timeout_s)
+        self._judge = Judge(Level.EMULATE if self._launches else Level.SMT, self._launches, timeout_s, cache=ProofCache(proofs))
+        self._judged: tuple[Kernel, Verdict] | None = None
         self._before = self._modelled(self.kernel, self._executions)
         self._dispatches = self._whole(self.kernel)
         self._slower = SlowerIn(self.kernel, self._launches)
@@ -112,7 +116,7 @@ class Bench:
                 result, manager.passes, lambda some: replace(manager, passes=some).run(self.kernel), self._refusal
             )
             result, dropped = spared.result, spared.dropped
-        verdict = self._judge(self.kernel, result.kernel) if result.changed else None
+        verdict = self._verdict(result.kernel) if result.changed else None
         judged = time.process_time()
         after = self._modelled(result.kernel, result.executions) if result.changed else self._before
         dispatches: dict[str, tuple[float, float]] = {}
@@ -144,8 +148,13 @@ class Bench:
         slow = self._slower.reason(candidate)
         if slow is not None:
             return slow
-        verdict = self._judge(self.kernel, candidate)
+        verdict = self._verdict(candidate)
         return None if verdict.outcome.is_success else f"{verdict.outcome.value}: {verdict.reason}"
+
+    def _verdict(self, candidate: Kernel) -> Verdict:
+        if self._judged is None or self._judged[0] is not candidate:
+            self._judged = candidate, self._judge(self.kernel, candidate)
+        return self._judged[1]
 
     def _modelled(self, kernel: Kernel, counts: Mapping[int, int]) -> Estimate:
         return estimate(kernel, dict(counts) or None, waves_per_simd=self._waves)

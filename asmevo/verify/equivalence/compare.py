@@ -7,10 +7,10 @@ that no run confirmed, and a timeout.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from asmevo.verify.equivalence.budget import now
 from asmevo.verify.equivalence.divergence import Divergence, Faulting
 from asmevo.verify.equivalence.evaluate import Evaluator
 from asmevo.verify.equivalence.replay import Replay
@@ -64,7 +64,7 @@ def decide(
                 return _refuted_or_undecided(differing, difference, wanted, deadline, assumptions, replay)
 
     # What is kept of the time is enough for runs when the solver used all of its own.
-    until = deadline - _KEPT * (deadline - time.monotonic())
+    until = deadline - _KEPT * (deadline - now())
     prover = Prover(until, lambda term: tuple(state.signature(term) for state in states), record)
     for difference in differing:
         if not prover.equal(difference.before, difference.after):
@@ -105,9 +105,9 @@ def _run(
     replay: Callable[[], Replay],
 ) -> Divergence | Faulting | None:
     pairs = {d.unit: (d.before, d.after) for d in differing}
-    if time.monotonic() >= deadline:
+    if now() >= deadline:
         return None
-    return replay().find(pairs.get, wanted, attempts, lambda: time.monotonic() < deadline)
+    return replay().find(pairs.get, wanted, attempts, lambda: now() < deadline)
 
 
 def _refuted(found: Divergence | Faulting, assumptions: tuple[str, ...]) -> Verdict:

@@ -6,7 +6,6 @@ needs afterwards, so that windows may be proved apart.
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -17,6 +16,7 @@ from asmevo.ir.effects import effects, may_skip_vectors
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Kernel
 from asmevo.ir.registers import EXEC_MASK
+from asmevo.verify.equivalence.budget import now
 from asmevo.verify.equivalence.certificates import Certificate, certify
 from asmevo.verify.equivalence.compare import decide
 from asmevo.verify.equivalence.concrete import may_store
@@ -309,7 +309,7 @@ class KernelProver:
         return verdict if facts.is_empty else self._region_with(region, live_in, facts)
 
     def _region_with(self, region: Region, live_in: dict[str, int], facts: Facts, apart: int = 0) -> Verdict:
-        deadline = time.monotonic() + self._timeout_s
+        deadline = now() + self._timeout_s
         basis: list[Basis] = []
         programs = semantics(self._kernels[0].target)
         for vectors in (True, False) if self._vskip else (True,):

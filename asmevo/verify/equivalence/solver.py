@@ -12,12 +12,12 @@ proved equal in all lanes. Timeouts answer "not proved".
 from __future__ import annotations
 
 import operator
-import time
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from typing import Any
 
 import z3
 
+from asmevo.verify.equivalence.budget import attempts, now
 from asmevo.verify.equivalence.terms import MEMORY_OPS, Term, cone
 
 _TRIES = 256
@@ -34,7 +34,7 @@ _DEPTH = 150
 
 
 class Prover:
-    """Proves terms of one table equal until `deadline` (of `time.monotonic`).
+    """Proves terms of one table equal until `deadline` (of `budget.now`).
 
     `record` receives each query that was shown to have no model, as SMT-LIB2 text. `signature` gives a term's values on some
     states: terms whose values differ are told apart by some interpretation of the uninterpreted functions, so that no query can
@@ -101,15 +101,21 @@ class Prover:
         return False
 
     def _has_no_model(self, a: Term, b: Term, encoder: _Encoder) -> bool:
-        budget = self._budget()
-        if not budget:
+        if not self._budget():
             return False
         solver = z3.SolverFor("QF_UFBV")
-        solver.set("timeout", budget)
         solver.set("max_memory", _MEMORY_MB)
         solver.add(*encoder.facts, encoder.of(a) != encoder.of(b))
         self.queries += 1
-        answer = solver.check()
+        answer: Any = z3.unknown
+
+        def ask(milliseconds: int) -> bool:
+            nonlocal answer
+            solver.set("timeout", milliseconds)
+            answer = solver.check()
+            return bool(answer != z3.unknown)
+
+        attempts(self._deadline, ask)
         if answer == z3.unsat:
             if self._record is not None:
                 self._record(solver.to_smt2())
@@ -142,7 +148,7 @@ class Prover:
 
     def _budget(self) -> int:
         """Milliseconds left."""
-        left = int((self._deadline - time.monotonic()) * 1000)
+        left = int((self._deadline - now()) * 1000)
         if left <= 0:
             self.timed_out = True
         return min(max(left, 0), 1 << 30)

@@ -8,7 +8,6 @@ Waits and wait states are no-ops here: the static checks prove them separately a
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from itertools import takewhile
 from asmevo.ir.effects import may_skip_vectors
 from asmevo.ir.instruction import Instruction, Modifier, Operand, Symbolic
 from asmevo.ir.registers import UNIT_COUNT, unit_name, units
+from asmevo.verify.equivalence.budget import now
 from asmevo.verify.equivalence.canonical import canonical_key
 from asmevo.verify.equivalence.compare import Difference, decide, undecided
 from asmevo.verify.equivalence.execute import Executor, Programs, UnmodelledError, is_vector, refusal
@@ -142,7 +142,7 @@ class _Task:
 
 
 def _prove(before: Sequence[Instruction], after: Sequence[Instruction], task: _Task, timeout_s: float) -> Verdict:
-    deadline = time.monotonic() + timeout_s
+    deadline = now() + timeout_s
     try:
         segments, split_by = _segments(before, after, task.live_out, task.vskip, task.programs)
         basis: list[Basis] = []
@@ -250,7 +250,7 @@ def _compare(before: tuple[Instruction, ...], after: tuple[Instruction, ...], ta
     # A run does not keep apart what the analyses say is apart.
     runnable = not any(facts.extents) or not any(t.op in MEMORY_OPS for d in found for t in cone((d.before, d.after)))
     verdict = decide(found, size, deadline, assumptions, replay if runnable else None, task.record)
-    if verdict.outcome is not Outcome.UNKNOWN or task.plain or time.monotonic() >= deadline:
+    if verdict.outcome is not Outcome.UNKNOWN or task.plain or now() >= deadline:
         return verdict
 
     def equal(one: Sequence[Instruction], other: Sequence[Instruction], normaliser: Normaliser) -> bool:
