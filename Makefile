@@ -7,7 +7,7 @@ JOBS   ?= 2
 LLVM_CONFIG ?= llvm-config-22
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check fmt lint types imports bench bench-suite bench-timing bench-equivalence soundness triage mutants isa-check isa-docs isa-descriptors fuzz fuzz-smoke docs docs-serve lock clean
+.PHONY: help demo test test-slow check fmt lint types imports bench bench-suite bench-passes bench-timing bench-equivalence soundness triage mutants isa-check isa-docs isa-descriptors fuzz fuzz-smoke docs docs-serve lock clean
 
 help: ## Print this help
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -48,6 +48,9 @@ bench: $(STAMP) ## Time the parser, emulator and passes on this machine
 
 bench-suite: $(STAMP) ## Gains on the benchmark suite's 34 kernels (modelled): SECONDS=30 for a search, RIVALS=build/rivals, OUT=folder
 	$(BIN)/python -m bench.suite $(if $(SECONDS),--search $(SECONDS)) $(if $(RIVALS),--rivals $(RIVALS)) --out $(or $(OUT),build/suite)
+
+bench-passes: $(STAMP) ## Judge every pass and preset, with modelled gains (set ASMEVO_CORPUS for production objects): OUT=file
+	$(BIN)/python -m bench.passes --out $(or $(OUT),build/passes.jsonl)
 
 bench-timing: $(STAMP) ## Compare the cycle model with published measurements; writes docs/timing_validation.md
 	$(BIN)/python -m bench.timing --write

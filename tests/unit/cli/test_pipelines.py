@@ -186,3 +186,20 @@ def test_reduce_refuses_levels_that_judge_nothing(source, tmp_path):
         found = run("reduce", source, "--passes", "broken", "-o", tmp_path / "small.s", "--verify", level)
         assert found.exit_code == 2
         assert "error[E0208]" in found.stderr
+
+
+def test_a_refused_pass_is_left_out_and_the_others_are_kept(source):
+    found = run("opt", source, "--passes", "waitcnt-relax,nop-trim,wrong,dce", "--verify", "smt", "--drop")
+    assert found.exit_code == 0
+    assert "left out: pass 3, wrong: refuted: " in found.stderr
+    assert "s_nop" not in found.stdout
+    assert "v6" not in found.stdout
+    assert "v_mul_f32" in found.stdout
+
+
+def test_passes_are_left_out_by_default_only_where_a_preset_is_named(source):
+    assert run("opt", source, "--passes", "wrong,nop-trim", "--verify", "smt").exit_code == 1
+    assert run("opt", source, "--passes", "wrong,O1", "--verify", "smt", "--no-drop").exit_code == 1
+    found = run("opt", source, "--passes", "wrong,O1", "--verify", "smt")
+    assert found.exit_code == 0
+    assert "left out: pass 1, wrong" in found.stderr
