@@ -7,7 +7,7 @@ needs afterwards, so that windows may be proved apart.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from asmevo.ir.analysis.liveness import Liveness
 from asmevo.ir.analysis.loops import Loops
@@ -90,7 +90,7 @@ def prove_kernel(
         if verdict is None or not verdict.outcome.is_success:
             verdict = prover.by_the_originals_needs(with_liveness(windows, before, after), [window for window, _ in left])
         if verdict is None or not verdict.outcome.is_success:
-            return not_proved(left, before, verdict)
+            return not_proved(left, before, verdict, prover.reads_what_is_new)
         assumptions.update(dict.fromkeys(a for b in verdict.basis for a in b.assumptions))
         regions = [b.detail for b in verdict.basis]
     edited = sum(len(w.before) for w in windows)
@@ -110,12 +110,20 @@ def _verdicts(prover: KernelProver, windows: list[EditedWindow], jobs: int) -> I
     return map(prover.best, windows)
 
 
-def not_proved(left: Sequence[tuple[EditedWindow, Verdict]], before: Kernel, region: Verdict | None) -> Verdict:
+def not_proved(
+    left: Sequence[tuple[EditedWindow, Verdict]],
+    before: Kernel,
+    region: Verdict | None,
+    reads_what_is_new: Callable[[EditedWindow], bool] = lambda _: False,
+) -> Verdict:
     """Return the verdict on the first refuted window, else on the first one."""
     window, verdict = next(((w, v) for w, v in left if v.outcome is Outcome.REFUTED), left[0])
     others = [w for w, _ in left if w is not window]
     found = verdict.counterexample
     reason = f"{window}: {verdict.reason}"
+    if found is not None and reads_what_is_new(window) and any(_reaches(before, o.label, [window]) for o in others):
+        reason += "; another edited window before it may have made what it reads"
+        return Verdict(Outcome.UNKNOWN, (Basis("z3", Outcome.UNKNOWN, reason),), reason=reason)
     if found is not None and others and found.where.startswith(AN_ACCESS):
         # An access that came from another block is new to the window, not to the kernel.
         reason += "; the original may make that access where another window was edited"
@@ -201,6 +209,11 @@ class KernelProver:
         if verdict.outcome is Outcome.UNKNOWN and refuted:
             return self._refuted_with_values(window) or verdict
         return verdict
+
+    def reads_what_is_new(self, window: EditedWindow) -> bool:
+        """Whether the edited window reads registers that the original does not need at its entry: others may fill them."""
+        old, new = (needed(manager.get(Liveness), window.label, window.start) for manager in self._managers)
+        return bool(new & ~old & _read(window.after))
 
     def _refuted_with_values(self, window: EditedWindow) -> Verdict | None:
         """Return the refutation of the window alone by a state with the register values that the analyses know; None for none.

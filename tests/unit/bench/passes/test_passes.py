@@ -1,6 +1,7 @@
 """The bench of the passes: what it draws, keeps and shows, and what it must not let through."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import pytest
 
@@ -92,8 +93,9 @@ def test_tables_alone_fail_with_a_fault_and_without_rows(tmp_path, capsys):
 
 
 def test_a_pass_that_raises_is_a_failed_row(monkeypatch, tmp_path):
+    @dataclass(frozen=True, slots=True)
     class Raises:
-        name = "raises"
+        name: ClassVar[str] = "raises"
 
         def run(self, kernel, ctx):
             raise ValueError("oh")

@@ -193,3 +193,27 @@ def test_an_access_that_may_come_from_another_edited_window_refutes_nothing() ->
     assert told.outcome is Outcome.UNKNOWN
     assert "the original may make that access" in told.reason
     assert not_proved([(moved_to, verdict)], before, undecided).outcome is Outcome.REFUTED
+
+
+LOOP = "s_sub_u32 s9, s9, 1\ns_cmp_lg_u32 s9, 0\ns_cbranch_scc1 .loop"
+LOAD = "global_load_dword v5, v[2:3], off"
+USE = "s_waitcnt vmcnt(0)\nglobal_store_dword v[6:7], v5, off\ns_endpgm"
+
+
+def looped(head: str, tail: str) -> Kernel:
+    """A kernel with a loop between head and tail, so that no region holds both."""
+    blocks = (
+        Block(".head", tuple(window(f"s_mov_b32 s9, 4{head}")), (".loop",)),
+        Block(".loop", tuple(window(LOOP)), (".tail", ".loop")),
+        Block(".tail", tuple(window(tail))),
+    )
+    return Kernel("k", "gfx942", blocks, (".head",))
+
+
+def test_what_an_earlier_window_made_refutes_nothing_by_itself() -> None:
+    before = looped("", f"{LOAD}\n{USE}")
+    verdict = prove_kernel(before, looped(f"\n{LOAD.replace('v5', 'v9')}", f"s_waitcnt vmcnt(0)\nv_mov_b32_e32 v5, v9\n{USE}"))
+    assert verdict.outcome is Outcome.UNKNOWN
+    # A register that the original needs there, too, holds the same in both.
+    wrong = prove_kernel(before, looped("", f"{LOAD}\ns_waitcnt vmcnt(0)\nv_mov_b32_e32 v5, v6\n{USE}"))
+    assert wrong.outcome is Outcome.REFUTED
