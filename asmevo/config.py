@@ -29,7 +29,9 @@ class VerifySettings(_Strict):
     level: Literal["none", "static", "smt", "emulate"] = Field(
         default="smt", description="static < smt < emulate (needs a launch)"
     )
-    timeout_s: float = Field(default=5.0, gt=0, le=3600, allow_inf_nan=False, description="z3 budget for one window, seconds")
+    timeout_s: float = Field(
+        default=5.0, gt=0, le=3600, allow_inf_nan=False, description="z3 budget for one window, CPU seconds"
+    )
     seeds: int = Field(default=2, ge=1, le=1000, description="wave orders tried in strict emulation")
 
 

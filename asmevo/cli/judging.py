@@ -44,7 +44,7 @@ def verify(
     ] = None,
     kernel: KernelName = None,
     timeout_s: Annotated[
-        float, typer.Option("--timeout-s", "--timeout", help="z3 budget of one window, seconds.", min=0.01)
+        float, typer.Option("--timeout-s", "--timeout", help="z3 budget of one window, CPU seconds.", min=0.01)
     ] = 5.0,
     seeds: Annotated[int, typer.Option("--seeds", help="Wave orders tried in emulation.", min=1)] = 2,
     compare: Annotated[
