@@ -74,6 +74,14 @@ def test_an_unrolled_kernel_counts_what_its_blocks_really_run(subject, profile, 
     assert all(profile.blocks[label] > count for label, count in by_preset.counts.items())
 
 
+def test_no_search_ends_below_the_preset_however_short(subject, profile, by_preset):
+    code_object, kernel, dispatches = subject
+    judge = Judge(Level.EMULATE, dispatches)
+    result = optimise(kernel, dispatches, judge, budget=Budget(0.0), profile=profile, code_object=code_object)
+    assert [attempt.description for attempt in result.attempts] == ["O3"]
+    assert result.after_cycles == by_preset.after_cycles
+
+
 @pytest.mark.parametrize("share", [0.01, 0.9])
 def test_emulation_has_the_last_word_on_a_forecast(subject, profile, by_preset, share):
     claimed = {label: max(int(share * profile.blocks[label]), 1) for label in by_preset.counts}
@@ -101,7 +109,7 @@ def test_what_is_no_forecast_is_not_believed(subject, profile, by_preset, claim)
 
 
 def test_counts_are_kept_and_taken_up_again(subject, profile, tmp_path):
-    code_object, kernel, dispatches = subject
+    code_object, kernel, _ = subject
     asked = Asked(b"launch", 0, 2, None)
     cycles = profile.estimate.total_cycles
 
