@@ -61,7 +61,9 @@ class LineageRecorder:
         status = Status(tried.status)
         if status not in _REUSED or (status is Status.ACCEPTED and node is None):
             return None
-        return Evaluation(status, Gate(tried.gate), tried.reason, *(() if node is None else (_verdict(node), node.counts)))
+        if node is None:
+            return Evaluation(status, Gate(tried.gate), tried.reason)
+        return Evaluation(status, Gate(tried.gate), tried.reason, _verdict(node), node.counts)
 
     def _accepted(self, step: Step) -> None:
         parent = None if step.parent is None else self._nodes[step.parent]

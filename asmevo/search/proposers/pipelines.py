@@ -21,13 +21,10 @@ from asmevo.search.state import ISLANDS
 
 PIPELINES = (
     "O3",
-    "waitcnt-relax,nop-trim{physical=true}",
-    "O1",
-    "list-schedule,waitcnt-relax,nop-trim",
-    "O2",
+    "O3,nop-trim{physical=true}",
     "dce,O3",
-    "resource-trim",
-    "dce,waitcnt-relax,nop-trim,resource-trim",
+    "O2",
+    "dce,O3,resource-trim",
 )
 _LONGEST = 5
 _TUNED = 2
