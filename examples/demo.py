@@ -59,7 +59,7 @@ def optimise_example(path: Path, output: Path, seconds: float, attempts: int, se
     report = json.dumps(evidence(result, code_object, seed), indent=2).encode()
     write_atomically(output / f"{path.name}.evidence.json", report)
     basis = ", ".join(f"{b.method}: {b.outcome.value}" for b in result.verdict.basis)
-    before, after = (full_occupancy_cycles(k, profile) for k in (kernel, result.kernel))
+    before, after = full_occupancy_cycles(kernel, profile), full_occupancy_cycles(result.kernel, profile, result.counts)
     gain = (before / after - 1) * 100
     outcome = result.verdict.outcome.value
     return Row(path.stem, result.before_cycles, result.after_cycles, outcome, basis, profile.waves_per_simd, full, gain)

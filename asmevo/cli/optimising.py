@@ -378,7 +378,8 @@ def show_optimisation(result: Optimisation, output: Format) -> None:
     )
     print(f" ({gain:+.1f} %, modelled, {profile.waves_per_simd} wave(s) per SIMD as launched, no device)")
     if result.steps and profile.full_occupancy != profile.waves_per_simd:
-        before, after = (full_occupancy_cycles(k, profile) for k in (result.original, result.kernel))
+        before = full_occupancy_cycles(result.original, profile)
+        after = full_occupancy_cycles(result.kernel, profile, result.counts)
         full = f"{before:,.0f} -> {after:,.0f} modelled cycles ({(before / after - 1) * 100:+.1f} %)"
         print(f"  in a launch that fills the chip, {profile.full_occupancy} waves per SIMD: {full}")
     counts = Counter(attempt.status.value for attempt in result.attempts)

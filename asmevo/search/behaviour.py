@@ -1,6 +1,6 @@
 """What kind of kernel a candidate is: the dimensions along which the archive keeps different ones apart.
 
-Owns the measures and their steps. All are static, or weighed by K0's executions; none says how good a candidate is.
+Owns the measures and their steps. All are static, or weighed by executions; none says how good a candidate is.
 """
 
 from __future__ import annotations

@@ -24,6 +24,11 @@ def kernel_digest(kernel: Kernel) -> str:
     return whole.hexdigest()
 
 
+def is_same(one: Kernel, other: Kernel) -> bool:
+    """Whether two kernels say the same."""
+    return kernel_digest(one) == kernel_digest(other)
+
+
 def _block_digest(block: Block) -> bytes:
     found = _blocks.get(id(block))
     if found is not None and found[0] is block:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
@@ -22,6 +22,7 @@ from asmevo.ir.verifier import verify_kernel
 from asmevo.search.digests import kernel_digest
 from asmevo.search.evaluation import Evaluator, Measured, Refusal
 from asmevo.search.lineage import edits
+from asmevo.search.profile import AS_ORIGINAL, Counts, Profile
 from asmevo.search.proposal import Proposal, WindowText
 from asmevo.search.records import Gate, Status
 
@@ -33,6 +34,8 @@ TOLD_LIMIT = 2000
 """Characters kept of a description or a reason."""
 NOTES_LIMIT = 1 << 16
 """Characters of JSON kept of a proposal's notes."""
+_MOST_COUNTED = 1 << 53
+"""Executions that are believed; more are no number of a run."""
 _NOTHING = WindowText("", 0, 0, "")
 
 
@@ -44,17 +47,22 @@ class Draft:
     """
 
     proposal: Proposal
-    """Without its change, which `edit` says."""
+    """Without its change, which `edit` says, and without its forecast, for which `counts` stand."""
     digest: str
     edit: Mapping[str, Any] | None = None
     measured: Measured | None = None
     status: Status | None = None
     gate: Gate = Gate.REBUILD
     reason: str = ""
+    counts: Counts = field(default_factory=dict[str, int])
+    """How often blocks run that do not run as in K0: what it was measured with."""
 
 
-def drafted(proposal: Proposal, parent: Kernel, evaluator: Evaluator, bar: float) -> Draft:
-    """What a proposal comes to. Never raises for what a proposer made. Above `bar` cycles the object is not made."""
+def drafted(proposal: Proposal, parent: Kernel, evaluator: Evaluator, bar: float, parent_counts: Counts = AS_ORIGINAL) -> Draft:
+    """What a proposal comes to. Never raises for what a proposer made. Above `bar` cycles the object is not made.
+
+    `parent_counts` are how often the parent's blocks run where not as in K0; the proposal's forecast goes over them.
+    """
     change = proposal.change
     kept = replace(
         proposal,
@@ -62,6 +70,7 @@ def drafted(proposal: Proposal, parent: Kernel, evaluator: Evaluator, bar: float
         description=proposal.description[:TOLD_LIMIT],
         where=proposal.where[:200],
         notes=_bounded(proposal),
+        counts=AS_ORIGINAL,
     )
     try:
         made = _of_text(change, parent) if isinstance(change, WindowText) else change
@@ -75,9 +84,22 @@ def drafted(proposal: Proposal, parent: Kernel, evaluator: Evaluator, bar: float
     if digest == kernel_digest(parent):
         return Draft(kept, digest, edit, None, Status.NO_CHANGE, Gate.NOVELTY)
     try:
-        return Draft(kept, digest, edit, evaluator.measured(candidate, bar))
+        counts = _counts(proposal, candidate, evaluator.profile, parent_counts)
+        return Draft(kept, digest, edit, evaluator.measured(candidate, bar, counts), counts=counts)
     except Refusal as refused:
         return Draft(kept, digest, edit, None, refused.status, refused.gate, refused.reason[:TOLD_LIMIT])
+
+
+def _counts(proposal: Proposal, candidate: Kernel, profile: Profile, parent_counts: Counts) -> Counts:
+    """The parent's counts with the proposal's forecast, as far as that is one; nothing that is as in K0."""
+    forecast: Mapping[Any, Any] = proposal.counts
+    counts: dict[str, int] = {}
+    for block in candidate.blocks:
+        told = forecast.get(block.label)
+        count = told if type(told) is int and 0 < told < _MOST_COUNTED else parent_counts.get(block.label)
+        if count is not None and count != profile.blocks.get(block.label, 0):
+            counts[block.label] = count
+    return counts
 
 
 def _bounded(proposal: Proposal) -> Mapping[str, Any]:

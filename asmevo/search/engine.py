@@ -6,9 +6,10 @@ order, while workers only answer questions.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from asmevo.diagnostics import DiagnosticError
@@ -17,7 +18,7 @@ from asmevo.search.evaluation import Evaluation
 from asmevo.search.execution import Done, Executor, Loss
 from asmevo.search.ledger import Entry, Ledger
 from asmevo.search.lineage import edits
-from asmevo.search.planning import START, Chart, next_generation, settle
+from asmevo.search.planning import START, Chart, judges_preset, next_generation, settle
 from asmevo.search.proposal import Cost, Proposer, Remaining
 from asmevo.search.records import Attempt, Gate, Status, Step
 from asmevo.search.shop import Ask, Drafts, Judging, Result, Shop, Task, is_own
@@ -82,14 +83,25 @@ class Engine:
     # ---- what may still be done ----
 
     @property
-    def _deadline(self) -> float:
+    def _deadline(self) -> float | None:
+        """None as long as the preset is not judged: no search may end below it, whatever its budget."""
+        return None if self._is_preset_due() else self._end
+
+    def _is_preset_due(self) -> bool:
+        is_judged = self.state.generation == 0 and self._is_between()
+        return judges_preset(self.state, [proposer.name for proposer in self.shop.outfit.proposers]) and not is_judged
+
+    @property
+    def _end(self) -> float:
         return self.started + self.budget.seconds
 
     def _is_between(self) -> bool:
         return self.state.done == len(self.state.errands)
 
     def _is_over(self) -> bool:
-        if time.monotonic() >= self._deadline or len(self.ledger.attempts) >= self.budget.attempts:
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            return True
+        if len(self.ledger.attempts) >= self.budget.attempts:
             return True
         return self.state.fruitless >= self.budget.patience and self._is_between()
 
@@ -97,7 +109,7 @@ class Engine:
         spent = sum((attempt.cost for attempt in self.ledger.attempts), Cost())
         tokens, money = self.budget.tokens, self.budget.money
         return Remaining(
-            max(self._deadline - time.monotonic(), 0.0),
+            max(self._end - time.monotonic(), 0.0),
             self.budget.attempts - len(self.ledger.attempts),
             None if tokens is None else max(tokens - spent.tokens_in - spent.tokens_out, 0),
             None if money is None else max(money - spent.money, 0.0),
@@ -164,10 +176,10 @@ class Engine:
                 continue
             earlier = self.ledger.earlier(draft.digest)
             if earlier is not None:
-                work.take(earlier)
+                work.take(self._as_counted(work.errand, draft, earlier))
             else:
                 tasks.append((work, draft))
-        edited = [Judging(self._edit(work.errand, draft)) for work, draft in tasks]
+        edited = [Judging(self._edit(work.errand, draft), draft.counts) for work, draft in tasks]
         for (work, _), done in zip(tasks, self.executor.run(edited, deadline=self._deadline), strict=True):
             work.take(evaluation_of(done))
 
@@ -185,7 +197,8 @@ class Engine:
         try:
             for _ in range(errand.limit):
                 proposal = talk.send(answer)
-                draft = self.shop.draft(proposal, situation.parent, self._standing(errand).bar)
+                bar, counts = self._standing(errand).bar, self.ledger.counts(errand.parent)
+                draft = self.shop.draft(proposal, situation.parent, bar, counts)
                 work = Work(errand, self._standing(errand))
                 work.add([draft], self.ledger, set())
                 self._judge_one_each([work])
@@ -223,13 +236,21 @@ class Engine:
         return Ask(
             errand.proposer, ledger.edit(errand.parent), (*chosen, *others), errand.seed, errand.bar, errand.effort,
             errand.limit, ledger.history(errand.label, errand.attempts), tuple(map(ledger.edit, errand.elites)),
-            ledger.rules(errand.steps),
+            ledger.counts(errand.parent), tuple(map(ledger.counts, errand.elites)), ledger.rules(errand.steps),
             self._remaining() if self._proposer(errand).is_dialogue else Remaining(),
         )  # fmt: skip
 
     def _edit(self, errand: Errand, draft: Draft) -> edits.Edit:
         assert draft.edit is not None, "what is judged came through the first gates"
         return edits.encoded(self.ledger.original, edits.applied(self.ledger.kernel(errand.parent), draft.edit))
+
+    def _as_counted(self, errand: Errand, draft: Draft, earlier: Evaluation) -> Evaluation:
+        """Another run's evaluation, measured by the executions that it found where the draft was by others."""
+        if earlier.status is not Status.ACCEPTED or earlier.counts == draft.counts:
+            return earlier
+        assert draft.edit is not None, "what is judged came through the first gates"
+        candidate = edits.applied(self.ledger.kernel(errand.parent), draft.edit)
+        return replace(earlier, measured=self.shop.evaluator.measured(candidate, math.inf, earlier.counts))
 
     def _record(self, work: Work) -> None:
         self._add(work.errand, work.ended, is_last=True)
@@ -274,7 +295,7 @@ class Engine:
 
     def _attempt(self, errand: Errand, one: Ended, number: int) -> Attempt:
         draft, evaluation, proposal = one.draft, one.evaluation, one.draft.proposal
-        measured = draft.measured
+        measured = evaluation.measured or draft.measured
         return Attempt(
             number, errand.proposer, proposal.description, evaluation.status, measured.cycles if measured else None,
             evaluation.reason, evaluation.gate, proposal.where, draft.digest, measured.artifact if measured else "",
@@ -283,11 +304,13 @@ class Engine:
 
     def _step(self, errand: Errand, one: Ended, attempt: Attempt) -> Step:
         draft, verdict = one.draft, one.evaluation.verdict
+        measured = one.evaluation.measured or draft.measured
         assert draft.edit is not None
-        assert draft.measured is not None
+        assert measured is not None
         assert verdict is not None, "what is accepted has a verdict"
         kernel = edits.applied(self.ledger.kernel(errand.parent), draft.edit)
-        return Step(attempt, verdict, kernel, None if errand.parent == K0 else errand.parent, draft.measured.cell)
+        parent = None if errand.parent == K0 else errand.parent
+        return Step(attempt, verdict, kernel, parent, measured.cell, one.evaluation.counts)
 
 
 def evaluation_of(done: Done[Result]) -> Evaluation:

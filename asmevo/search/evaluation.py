@@ -5,7 +5,9 @@ Owns the gates MODEL to EMULATION but NOVELTY, which needs the lineage. What ear
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
@@ -17,7 +19,7 @@ from asmevo.diagnostics import DiagnosticError
 from asmevo.frontend.codeobject import CodeObject
 from asmevo.ir.kernel import Kernel
 from asmevo.search.behaviour import Cell, behaviour
-from asmevo.search.profile import Profile
+from asmevo.search.profile import AS_ORIGINAL, PROFILE_SEED, Counts, Profile
 from asmevo.search.records import Gate, Status
 from asmevo.verify.device import METHOD as DEVICE_METHOD
 from asmevo.verify.differential import METHOD
@@ -41,12 +43,18 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """How the judgement ended: status ACCEPTED says only that every gate let it through; `gate` is the last one."""
+    """How the judgement ended: status ACCEPTED says only that every gate let it through; `gate` is the last one.
+
+    `counts` are how often its blocks ran in emulation; `measured` is the candidate measured anew where they were not those that
+    it was ranked by.
+    """
 
     status: Status
     gate: Gate
     reason: str = ""
     verdict: Verdict | None = None
+    counts: Counts = field(default_factory=dict[str, int])
+    measured: Measured | None = None
 
 
 class Refusal(Exception):
@@ -71,20 +79,22 @@ class Evaluator:
     waves: int | None = None
     code_object: CodeObject | None = None
     _known: dict[tuple[int, int], RunResult] = field(default_factory=dict[tuple[int, int], RunResult])
+    _counted: dict[int, tuple[Kernel, Mapping[int, int]]] = field(default_factory=dict[int, tuple[Kernel, Mapping[int, int]]])
+    """Executions in the last run of a candidate, by launch."""
 
     def __post_init__(self) -> None:
         if isinstance(self.judge, Judge):
             # What only ran well on these launches may be made for them: a search would find that sooner than a faster order.
             self.judge = replace(self.judge, runner=self._run, needs_proof=True)
 
-    def estimate(self, kernel: Kernel) -> Estimate:
-        """The model's estimate of a version of the kernel."""
-        return estimate(kernel, self.profile.executions_of(kernel), waves_per_simd=self._waves_of(kernel))
+    def estimate(self, kernel: Kernel, counts: Counts = AS_ORIGINAL) -> Estimate:
+        """The model's estimate of a version of the kernel of which some blocks run `counts` times, the rest as in K0."""
+        return estimate(kernel, self.profile.executions_of(kernel, counts), waves_per_simd=self._waves_of(kernel))
 
-    def measured(self, candidate: Kernel, bar: float) -> Measured:
+    def measured(self, candidate: Kernel, bar: float, counts: Counts = AS_ORIGINAL) -> Measured:
         """Its modelled cycles, cell and object. Raises Refusal: NOT_FASTER above `bar`, ILLEGAL when it cannot be built."""
         try:
-            estimated = self.estimate(candidate)
+            estimated = self.estimate(candidate, counts)
         except DiagnosticError as error:
             raise Refusal(Status.ILLEGAL, Gate.MODEL, error.diagnostics[0].message) from error
         cycles = estimated.total_cycles
@@ -97,13 +107,33 @@ class Evaluator:
             raise Refusal(Status.ILLEGAL, Gate.REBUILD, error.diagnostics[0].message) from error
         return replace(measured, artifact=artifact)
 
-    def judged(self, candidate: Kernel) -> Evaluation:
-        """The verdict on it as a replacement of K0, as a status."""
+    def judged(self, candidate: Kernel, counts: Counts = AS_ORIGINAL) -> Evaluation:
+        """The verdict on it as a replacement of K0, as a status. `counts` are those that it was ranked by."""
+        self._counted.clear()
         verdict = self.judge(self.original, candidate)
         gate = _gate_of(verdict)
         if verdict.outcome.is_success:
-            return Evaluation(Status.ACCEPTED, gate, verdict=verdict)
+            try:
+                found = self._emulated(candidate, counts)
+            except Refusal as refused:
+                return Evaluation(refused.status, refused.gate, refused.reason)
+            measured = None if found == counts else self.measured(candidate, math.inf, found)
+            return Evaluation(Status.ACCEPTED, gate, verdict=verdict, counts=found, measured=measured)
         return Evaluation(_status_of(verdict, gate), gate, verdict.reason[:2000], verdict)
+
+    def _emulated(self, candidate: Kernel, counts: Counts) -> Counts:
+        """How often its blocks run where not as in K0: as the judge's runs have shown, or for `counts` a run of our own."""
+        has_run = [self._counted.get(id(dispatch), (None,))[0] is candidate for dispatch in self.dispatches]
+        if not all(has_run):
+            if not counts:
+                return counts
+            for dispatch in self.dispatches:
+                if faults := self._run(candidate, dispatch, PROFILE_SEED).faults:
+                    raise Refusal(Status.FAULTED, Gate.EMULATION, f"{faults[0].kind}: {faults[0].message}")
+        executions: Counter[int] = Counter()
+        for _, executed in self._counted.values():
+            executions.update(executed)
+        return self.profile.differing(candidate, executions)
 
     def _waves_of(self, kernel: Kernel) -> int:
         if self.waves is not None or not self.dispatches:
@@ -118,8 +148,12 @@ class Evaluator:
                 self._known[key] = run(kernel, dispatch, mode="strict", seed=seed, threads=1)
             return self._known[key]
         known = self._known.get(key)
-        most = max(_BUDGET_FLOOR, _BUDGET_FACTOR * sum(known.executions.values())) if known else _BUDGET_FLOOR
-        return run(kernel, dispatch, mode="strict", seed=seed, threads=1, max_instructions=most)
+        executions = known.executions if known else self.profile.executions
+        most = max(_BUDGET_FLOOR, _BUDGET_FACTOR * sum(executions.values()))
+        result = run(kernel, dispatch, mode="strict", seed=seed, threads=1, max_instructions=most)
+        if seed == PROFILE_SEED:
+            self._counted[id(dispatch)] = kernel, result.executions
+        return result
 
 
 def _gate_of(verdict: Verdict) -> Gate:

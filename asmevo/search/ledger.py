@@ -14,7 +14,7 @@ from asmevo.ir.kernel import Kernel
 from asmevo.search.digests import kernel_digest
 from asmevo.search.evaluation import Evaluation, Evaluator
 from asmevo.search.lineage import edits
-from asmevo.search.profile import Profile
+from asmevo.search.profile import AS_ORIGINAL, Counts, Profile
 from asmevo.search.proposal import HotWindow
 from asmevo.search.records import Attempt, Step
 from asmevo.search.rules import Rule, distinct, learned
@@ -90,12 +90,16 @@ class Ledger:
         """Modelled cycles of a step, or of K0."""
         return self.profile.estimate.total_cycles if step == K0 else self.steps[step].cycles
 
+    def counts(self, step: int) -> Counts:
+        """How often blocks of a step run where not as in K0."""
+        return AS_ORIGINAL if step == K0 else self.steps[step].counts
+
     def estimate(self, step: int) -> Estimate:
         """The model's estimate of a step."""
         if step == K0:
             return self.profile.estimate
         if step not in self._estimates:
-            self._estimates[step] = self.evaluator.estimate(self.kernel(step))
+            self._estimates[step] = self.evaluator.estimate(self.kernel(step), self.counts(step))
         return self._estimates[step]
 
     def windows(self, step: int) -> tuple[HotWindow, ...]:

@@ -24,12 +24,9 @@ from asmevo.search.proposers.registry import shipped_proposers
 from asmevo.search.records import Optimisation
 from asmevo.search.rules import Rule
 from asmevo.search.shop import Outfit, Result, Shop, Task
-from asmevo.search.state import Island, State
+from asmevo.search.state import ISLANDS, Island, State
 
-__all__ = ["ISLANDS", "Budget", "MakeExecutor", "in_processes", "on_ray", "optimise"]
-
-ISLANDS = 4
-"""Populations, whatever the number of workers: the search must not depend on that."""
+__all__ = ["Budget", "MakeExecutor", "in_processes", "on_ray", "optimise"]
 
 MakeExecutor = Callable[[Outfit], Executor[Task, Result]]
 

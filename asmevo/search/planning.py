@@ -21,7 +21,9 @@ _MIGRATION = 6
 _STALE = 8
 """Generations without a faster kernel after which an island goes back."""
 START = "pipeline"
-"""The proposer of the first generation."""
+"""The proposer of the first two generations: the best preset alone, so that no search ends below it, then other pipelines."""
+PRESET = 0
+"""The seed of the first errand of all; those of the islands in the generation after it come next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,11 @@ def next_generation(state: State, chart: Chart) -> None:
     state.is_begun = False
     if state.generation and state.generation % _MIGRATION == 0:
         _migrate(state, chart)
+    if judges_preset(state, chart.proposers):
+        state.errands = [_first(0, PRESET, state, chart, 1)] if chart.left > 0 else []
+        return
+    if state.generation == 1:
+        _settle_preset(state, chart)
     left = chart.left
     errands: list[Errand] = []
     for number, island in enumerate(state.islands):
@@ -60,10 +67,10 @@ def next_generation(state: State, chart: Chart) -> None:
 def _errand(state: State, number: int, island: Island, chart: Chart, left: int) -> Errand:
     source = random.Random(f"{chart.seed} {state.generation} {number}")
     seed = source.getrandbits(48)
+    if state.generation == 1 and START in chart.proposers:
+        return _first(number, PRESET + 1 + number, state, chart, min(_limit(chart, START), left))
     bar = Standing.of(island, chart.cycles).bar
     counts = chart.attempts, chart.steps
-    if state.generation == 0 and START in chart.proposers:
-        return Errand(number, K0, START, "", 0, 0, number, bar, 0, min(_limit(chart, START), left), *counts)
     parent = _parent(island, source)
     windows = chart.windows(parent)
     name = island.bandit.choose(chart.proposers, source)
@@ -72,6 +79,25 @@ def _errand(state: State, number: int, island: Island, chart: Chart, left: int) 
     limit = min(_limit(chart, name), left)
     effort = island.vain.get(vain_key(parent, name, *place), 0)
     return Errand(number, parent, name, *place, seed, bar, effort, limit, *counts, _elites(state, number, parent, chart))
+
+
+def judges_preset(state: State, proposers: Sequence[str]) -> bool:
+    """Whether the generation is the one that judges the preset, or that one is still to come."""
+    return state.generation <= 0 and START in proposers
+
+
+def _first(number: int, seed: int, state: State, chart: Chart, limit: int) -> Errand:
+    """An errand for pipelines over K0."""
+    bar = Standing.of(state.islands[number], chart.cycles).bar
+    return Errand(number, K0, START, "", 0, 0, seed, bar, 0, limit, chart.attempts, chart.steps)
+
+
+def _settle_preset(state: State, chart: Chart) -> None:
+    """Every island starts from what the preset made, and can go back to K0."""
+    preset = state.islands[0].best
+    if preset != K0:
+        for island in state.islands[1:]:
+            settle(island, preset, _MIGRANT, chart.cycles)
 
 
 def _limit(chart: Chart, name: str) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from asmevo.ir.kernel import Kernel
-from asmevo.search.profile import Profile
+from asmevo.search.profile import Counts, Profile
 from asmevo.search.rules import Rule
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ class Proposal:
     """A candidate: the whole changed kernel, or the text of one window, and what was done to the parent to get it.
 
     `where` names the place that was edited; `prompt` is the digest of what a model was asked, if one
-    was; `notes` is plain data that is kept with the attempt. Never put a key or a secret into it.
+    was; `notes` is plain data that is kept with the attempt. Never put a key or a secret into it. `counts` is a forecast for
+    changes that alter how often blocks run, by label: the candidate is ranked by it, and emulation has the last word.
     """
 
     proposer: str
@@ -70,6 +71,7 @@ class Proposal:
     cost: Cost = FREE
     prompt: str | None = None
     notes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    counts: Counts = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +114,12 @@ NO_LIMIT = Remaining()
 class Situation:
     """All a proposer may look at. Plain data: it goes to other processes, and equal situations get equal proposals.
 
-    `original` is K0, `parent` the verified kernel to be made faster, `parent_cycles` its modelled cycles, `profile` K0's
-    executions with the estimate of the parent. `windows` are where to look, the chosen one first. `history` are earlier
+    `original` is K0, `parent` the verified kernel to be made faster, `parent_cycles` its modelled cycles, `profile` the
+    parent's executions and estimate. `windows` are where to look, the chosen one first. `history` are earlier
     attempts at the chosen window, the latest last; `effort` counts how often this proposer was asked about this window
     without success (0 at first), so that it looks longer or elsewhere. `seed` is for every random choice. `limit` is how many
-    proposals will be taken at most. `elites` are other verified kernels, whose edits may be taken over; `rules` are rewrites
+    proposals will be taken at most. `elites` are other verified kernels, whose edits may be taken over, and
+    `elite_counts` how often their blocks run where not as in K0; `rules` are rewrites
     learned from edits that were accepted before.
     """
 
@@ -130,6 +133,7 @@ class Situation:
     limit: int = 8
     history: tuple[Attempt, ...] = ()
     elites: tuple[Kernel, ...] = ()
+    elite_counts: tuple[Counts, ...] = ()
     rules: tuple[Rule, ...] = ()
     remaining: Remaining = NO_LIMIT
 

@@ -61,7 +61,9 @@ class LineageRecorder:
         status = Status(tried.status)
         if status not in _REUSED or (status is Status.ACCEPTED and node is None):
             return None
-        return Evaluation(status, Gate(tried.gate), tried.reason, None if node is None else _verdict(node))
+        if node is None:
+            return Evaluation(status, Gate(tried.gate), tried.reason)
+        return Evaluation(status, Gate(tried.gate), tried.reason, _verdict(node), node.counts)
 
     def _accepted(self, step: Step) -> None:
         parent = None if step.parent is None else self._nodes[step.parent]
@@ -76,6 +78,7 @@ class LineageRecorder:
                 basis=step.verdict.basis_data(),
                 cycles=step.cycles,
                 cell=step.cell,
+                counts=step.counts,
             )
         )
         self.kernels.append(step.kernel)
@@ -149,7 +152,7 @@ def resumed(lineage: Lineage, run: Run, original: Kernel) -> Resumed:
     for attempt, node in zip(accepted, nodes, strict=True):
         parent = None if node.parent is None else number[node.parent]
         kernel = edits.applied(original if parent is None else steps[parent].kernel, node.edit)
-        steps.append(Step(attempt, _verdict(node), kernel, parent, node.cell))
+        steps.append(Step(attempt, _verdict(node), kernel, parent, node.cell, node.counts))
     return Resumed(tuple(attempts), tuple(steps), lineage.state(run.id))
 
 

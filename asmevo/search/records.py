@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from asmevo.ir.kernel import Kernel
-from asmevo.search.profile import Profile
+from asmevo.search.profile import AS_ORIGINAL, Counts, Profile
 from asmevo.search.proposal import FREE, Cost
 from asmevo.verify.verdict import Verdict
 
@@ -100,7 +100,8 @@ class Attempt:
 class Step:
     """One accepted edit: the attempt, the verdict against K0 that let it in, and the kernel it made.
 
-    `parent` is the number of the step it was made from, None for K0; `cell` its kind in the archive.
+    `parent` is the number of the step it was made from, None for K0; `cell` its kind in the archive; `counts`
+    are how often its blocks run where not as in K0.
     """
 
     attempt: Attempt
@@ -108,6 +109,7 @@ class Step:
     kernel: Kernel
     parent: int | None = None
     cell: tuple[int, ...] = ()
+    counts: Counts = field(default_factory=dict[str, int])
 
     @property
     def cycles(self) -> float:
@@ -150,6 +152,11 @@ class Optimisation:
     def kernel(self) -> Kernel:
         """The best verified kernel; the original when nothing faster was accepted."""
         return self.steps[-1].kernel if self.steps else self.original
+
+    @property
+    def counts(self) -> Counts:
+        """How often blocks of the best kernel run where not as in the original."""
+        return self.steps[-1].counts if self.steps else AS_ORIGINAL
 
     @property
     def verdict(self) -> Verdict | None:

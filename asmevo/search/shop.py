@@ -20,7 +20,7 @@ from asmevo.search.drafting import Draft, drafted
 from asmevo.search.evaluation import Evaluation, Evaluator, JudgeLike
 from asmevo.search.lineage import edits
 from asmevo.search.lineage.edits import Edit
-from asmevo.search.profile import Profile
+from asmevo.search.profile import AS_ORIGINAL, Counts, Profile
 from asmevo.search.proposal import NO_LIMIT, HotWindow, Proposal, Proposer, Remaining, Situation
 from asmevo.search.records import Attempt, Gate, Status
 from asmevo.search.rules import Rule
@@ -51,7 +51,10 @@ class Outfit:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Ask a proposer. `parent` and `elites` are edits of the original; the rest is as in `Situation`. `bar` is in cycles."""
+    """Ask a proposer. `parent` and `elites` are edits of the original; the rest is as in `Situation`. `bar` is in cycles.
+
+    `counts` are how often the parent's blocks run where not as in K0.
+    """
 
     proposer: str
     parent: Edit
@@ -62,6 +65,8 @@ class Ask:
     limit: int = 8
     history: tuple[Attempt, ...] = ()
     elites: tuple[Edit, ...] = ()
+    counts: Counts = field(default_factory=dict[str, int])
+    elite_counts: tuple[Counts, ...] = ()
     rules: tuple[Rule, ...] = ()
     remaining: Remaining = NO_LIMIT
 
@@ -76,9 +81,10 @@ class Drafts:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """Judge the candidate that this edit makes of the original."""
+    """Judge the candidate that this edit makes of the original. `counts` are those that it was ranked by."""
 
     candidate: Edit
+    counts: Counts = field(default_factory=dict[str, int])
 
 
 Task = Ask | Judging
@@ -99,12 +105,12 @@ class Shop:
     def do(self, task: Task, /) -> Result:
         """The drafts of a proposer, or the evaluation of a candidate."""
         if isinstance(task, Judging):
-            return self._judged(edits.applied(self.outfit.original, task.candidate))
+            return self._judged(edits.applied(self.outfit.original, task.candidate), task.counts)
         return self._asked(task)
 
-    def _judged(self, candidate: Kernel) -> Evaluation:
+    def _judged(self, candidate: Kernel, counts: Counts) -> Evaluation:
         try:
-            return self.evaluator.judged(candidate)
+            return self.evaluator.judged(candidate, counts)
         except DiagnosticError as error:
             return Evaluation(Status.UNDECIDED, Gate.SOLVER, error.diagnostics[0].message)
         except (ArithmeticError, AssertionError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -114,11 +120,12 @@ class Shop:
     def situation(self, ask: Ask) -> Situation:
         """What the proposer gets to see."""
         parent = self.kernel(ask.parent)
-        estimated = self.evaluator.estimate(parent)
+        estimated = self.evaluator.estimate(parent, ask.counts)
+        profile = self.outfit.profile.of(parent, ask.counts, estimated)
         elites = tuple(map(self.kernel, ask.elites))
         return Situation(
-            self.outfit.original, parent, estimated.total_cycles, self.outfit.profile.of(estimated), ask.windows, ask.seed,
-            ask.effort, ask.limit, ask.history, elites, ask.rules, ask.remaining,
+            self.outfit.original, parent, estimated.total_cycles, profile, ask.windows, ask.seed, ask.effort, ask.limit,
+            ask.history, elites, ask.elite_counts, ask.rules, ask.remaining,
         )  # fmt: skip
 
     def kernel(self, edit: Edit) -> Kernel:
@@ -138,7 +145,7 @@ class Shop:
         drafts: list[Draft] = []
         try:
             for proposal in itertools.islice(proposer.propose(situation), ask.limit):
-                drafts.append(self.draft(proposal, situation.parent, ask.bar))
+                drafts.append(self.draft(proposal, situation.parent, ask.bar, ask.counts))
         except DiagnosticError as error:
             return Drafts(tuple(drafts), error.diagnostics[0].message)
         except Exception as error:
@@ -148,9 +155,9 @@ class Shop:
             return Drafts(tuple(drafts), f"{type(error).__name__}: {error}")
         return Drafts(tuple(drafts))
 
-    def draft(self, proposal: Proposal, parent: Kernel, bar: float) -> Draft:
-        """A proposal of any proposer, through the first gates."""
-        return drafted(proposal, parent, self.evaluator, bar)
+    def draft(self, proposal: Proposal, parent: Kernel, bar: float, counts: Counts = AS_ORIGINAL) -> Draft:
+        """A proposal of any proposer, through the first gates; `counts` are the parent's."""
+        return drafted(proposal, parent, self.evaluator, bar, counts)
 
 
 def is_own(proposer: Proposer) -> bool:

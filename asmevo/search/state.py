@@ -12,6 +12,8 @@ from typing import Any
 from asmevo.search.bandit import Bandit
 from asmevo.search.behaviour import Cell
 
+ISLANDS = 4
+"""Populations; how many workers there are makes no difference to them."""
 K0 = -1
 """Stands for the original where a step's number is meant."""
 _KEYS_KEPT = 4096

@@ -7,7 +7,7 @@ kept in the order they were proposed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from asmevo.search.drafting import Draft
 from asmevo.search.evaluation import Evaluation, Measured
@@ -64,10 +64,15 @@ class Work:
 
     def take(self, evaluation: Evaluation) -> None:
         """How the draft that `next` gave last was judged."""
-        cycles, number, _, measured = self._queue.pop(0)
-        self._ended[number] = evaluation
+        _, number, _, measured = self._queue.pop(0)
+        measured = evaluation.measured or measured
         if evaluation.status is Status.ACCEPTED:
-            self.standing.take(measured.cell, cycles)
+            if self.standing.earns(measured.cell, measured.cycles):
+                self.standing.take(measured.cell, measured.cycles)
+            else:
+                # Only a run has shown how often its blocks run.
+                evaluation = replace(evaluation, status=Status.NOT_FASTER, reason="its blocks run more often than was forecast")
+        self._ended[number] = evaluation
 
     @property
     def ended(self) -> list[Ended]:

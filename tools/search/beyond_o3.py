@@ -98,9 +98,11 @@ def searched(subject: Subject, budget: Budget, seed: int, jobs: int) -> Found:
     profile = profile_kernel(subject.kernel, subject.dispatches)
     evaluator = Outfit(subject.kernel, profile, subject.dispatches, judge, ()).evaluator()
     passes = PassManager(parse_pipeline("O3"), executions=profile.executions, waves_per_simd=profile.waves_per_simd)
-    by_o3 = passes.run(subject.kernel).kernel
-    verdict = judge(subject.kernel, by_o3)
-    o3 = evaluator.estimate(by_o3).total_cycles if verdict.outcome.is_success else profile.estimate.total_cycles
+    by_o3 = passes.run(subject.kernel)
+    verdict = judge(subject.kernel, by_o3.kernel)
+    o3 = profile.estimate.total_cycles
+    if verdict.outcome.is_success:
+        o3 = evaluator.estimate(by_o3.kernel, profile.differing(by_o3.kernel, by_o3.executions)).total_cycles
     started, cpu = time.monotonic(), _cpu()
     curve: list[list[float]] = []
 

@@ -29,7 +29,9 @@ from asmevo.ir.registers import VECTOR_MASK
 Site = tuple[str, int]
 Key = tuple[str, int, int]
 """Producer's block and index, and the rule's position in the table."""
-Entry = tuple[int, int, int, int, int]
+Busy = tuple[int, int, int]
+"""Slots for which the vector unit, the vector unit for packed instructions, and the matrix unit are surely still occupied."""
+Entry = tuple[int, int, int, int, int, Busy]
 Fresh = tuple[int, int, int, int]
 """The rule's position, the producer's part, and the states needed by each reading."""
 
@@ -71,22 +73,15 @@ class Pending:
     """The hazards pending at one point.
 
     For each the states passed since its producer (llvm, physical), at least, the units of its part that no later instruction
-    has replaced, and the states that it needs (llvm, physical). `busy` are the slots for which the vector
-    unit, the vector unit for packed instructions, and the matrix unit are surely still occupied.
+    has replaced, the states that it needs (llvm, physical), and how long units are busy with what issued since its producer.
+    What issued before may be through when the producer issues, however few the slots between them: a wait may have taken long.
     """
 
     entries: dict[Key, Entry]
-    busy: tuple[int, int, int] = (0, 0, 0)
-
-    def stall(self, unit: Unit) -> int:
-        """Slots that an instruction of this unit surely waits before it issues."""
-        valu, packed, matrix = self.busy
-        if unit is Unit.NONE:
-            return 0
-        return valu if unit is Unit.VALU else packed if unit is Unit.PACKED else max(valu, matrix)
 
 
 _NOTHING = Pending({})
+_IDLE: Busy = (0, 0, 0)
 
 
 @dataclass(slots=True)
@@ -150,24 +145,24 @@ class HazardState:
         """The state after the instruction; `slots` replaces the slots it takes."""
         row = self.rows[label][index]
         passed = row.slots if slots is None else slots
-        stall = state.stall(row.occupies.unit)
+        unit, taken = row.occupies.unit, row.occupies
+        made = (max(taken.valu - passed, 0), max(taken.packed - passed, 0), max(taken.matrix - passed, 0))
         entries: dict[Key, Entry] = {}
         # A scalar unit replaced by another instruction is no longer the value that the hazard is about.
         kept = ~(row.effect.kills & ~VECTOR_MASK)
-        for key, (llvm, physical, mask, need_llvm, need_physical) in state.entries.items():
-            llvm, physical, mask = llvm + passed, physical + passed + stall, mask & kept
+        for key, (llvm, physical, mask, need_llvm, need_physical, busy) in state.entries.items():
+            spent = passed
+            if busy is not _IDLE:
+                spent += _stall(busy, unit)
+                busy = _less(busy, spent)
+            if made != _IDLE:
+                busy = max(busy[0], made[0]), max(busy[1], made[1]), max(busy[2], made[2])
+            llvm, physical, mask = llvm + passed, physical + spent, mask & kept
             if mask and (llvm < need_llvm or physical < need_physical):
-                entries[key] = (llvm, physical, mask, need_llvm, need_physical)
+                entries[key] = (llvm, physical, mask, need_llvm, need_physical, busy)
         for position, mask, need_llvm, need_physical in self._fresh(label, index):
-            entries[label, index, position] = (0, 0, mask, need_llvm, need_physical)
-        taken, spent = row.occupies, passed + stall
-        valu, packed, matrix = state.busy
-        busy = (
-            max(valu - spent, taken.valu - passed, 0),
-            max(packed - spent, taken.packed - passed, 0),
-            max(matrix - spent, taken.matrix - passed, 0),
-        )
-        return Pending(entries, busy)
+            entries[label, index, position] = (0, 0, mask, need_llvm, need_physical, made)
+        return Pending(entries)
 
     def over_edge(self, leaving: Pending, label: str, successor: str) -> Pending:
         """The state at the start of `successor` when coming from the end of `label`: a taken branch takes time of its own."""
@@ -177,11 +172,10 @@ class HazardState:
         if not jumps or targets.count(successor) > 1:
             return leaving
         entries = {
-            key: (a, b + TAKEN_BRANCH_SLOTS, mask, need_llvm, need_physical)
-            for key, (a, b, mask, need_llvm, need_physical) in leaving.entries.items()
+            key: (a, b + TAKEN_BRANCH_SLOTS, mask, need_llvm, need_physical, _less(busy, TAKEN_BRANCH_SLOTS))
+            for key, (a, b, mask, need_llvm, need_physical, busy) in leaving.entries.items()
         }
-        valu, packed, matrix = (max(slots - TAKEN_BRANCH_SLOTS, 0) for slots in leaving.busy)
-        return Pending(entries, (valu, packed, matrix))
+        return Pending(entries)
 
     def required_states(self, label: str, index: int) -> Missing:
         """The states missing before the instruction; 0 by both readings when nothing is."""
@@ -203,8 +197,7 @@ class HazardState:
     def hazards_at(self, state: Pending, label: str, index: int) -> Iterator[Hazard]:
         """Every pair whose rule applies at the instruction and that is too close, or was just before it."""
         consumer = self.rows[label][index]
-        stall = state.stall(consumer.occupies.unit)
-        for (block, at, position), (llvm, physical, mask, _, _) in state.entries.items():
+        for (block, at, position), (llvm, physical, mask, _, _, busy) in state.entries.items():
             rule = self.rules[position]
             if rule.consumer not in consumer.ops or not mask & consumer.part(rule.consumed):
                 continue
@@ -213,7 +206,7 @@ class HazardState:
                 continue
             documented = rule.documented.at(producer.passes) if mask & consumer.documented_part(rule) else 0
             # A rule about transcendentals is documented as if their own time did not count, so it does not.
-            waited = 0 if rule.producer is Op.TRANS else stall
+            waited = 0 if rule.producer is Op.TRANS else _stall(busy, consumer.occupies.unit)
             yield Hazard(
                 (label, index),
                 (block, at),
@@ -245,13 +238,28 @@ def _joined(first: Pending, second: Pending) -> Pending:
     for key, entry in second.entries.items():
         known = merged.get(key)
         if known is not None:
-            entry = (min(entry[0], known[0]), min(entry[1], known[1]), entry[2] | known[2], entry[3], entry[4])
+            busy = _least_busy(entry[5], known[5])
+            entry = (min(entry[0], known[0]), min(entry[1], known[1]), entry[2] | known[2], entry[3], entry[4], busy)
         merged[key] = entry
-    return Pending(merged, _least_busy(first.busy, second.busy))
+    return Pending(merged)
 
 
-def _least_busy(first: tuple[int, int, int], second: tuple[int, int, int]) -> tuple[int, int, int]:
-    return min(first[0], second[0]), min(first[1], second[1]), min(first[2], second[2])
+def _stall(busy: Busy, unit: Unit) -> int:
+    """Slots that an instruction of this unit surely waits before it issues."""
+    valu, packed, matrix = busy
+    if unit is Unit.NONE:
+        return 0
+    return valu if unit is Unit.VALU else packed if unit is Unit.PACKED else max(valu, matrix)
+
+
+def _less(busy: Busy, slots: int) -> Busy:
+    """How long units are still busy when so many slots have passed."""
+    valu, packed, matrix = busy
+    return (max(valu - slots, 0), max(packed - slots, 0), max(matrix - slots, 0)) if max(busy) > slots else _IDLE
+
+
+def _least_busy(first: Busy, second: Busy) -> Busy:
+    return (min(first[0], second[0]), min(first[1], second[1]), min(first[2], second[2])) if first != second else first
 
 
 @dataclass(frozen=True, slots=True)

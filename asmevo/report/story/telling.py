@@ -99,7 +99,7 @@ def story(lineage: Lineage, run: Run, launch: Path | None = None) -> Story:
         cycles[node.id] = node.cycles
         if profile is not None:
             waves = profile.waves_per_simd
-            estimates[node.id] = estimate(kernel, dict(profile.executions), waves_per_simd=waves)
+            estimates[node.id] = estimate(kernel, profile.executions_of(kernel, node.counts), waves_per_simd=waves)
         before, after = (_shares(estimates.get(key), estimates.get(node.parent)) for key in (node.parent, node.id))
         changed = tuple(changes(parent, kernel))
         chapters.append(Chapter(node, by_node.get(node.id), cycles[node.parent], changed, before, after))

@@ -28,7 +28,8 @@ class Node:
     """One accepted candidate; `parent` None: it was made from K0.
 
     `artifact` is the digest of the object, `edit` what `edits.encoded` gave, `basis` the verdict's, `cycles` modelled ones,
-    `accepted` when (UTC), `cell` the archive's key for its kind.
+    `accepted` when (UTC), `cell` the archive's key for its kind, `counts` how often blocks run, by label, where not as
+    in K0.
     """
 
     id: int
@@ -43,6 +44,7 @@ class Node:
     cycles: float
     accepted: str
     cell: tuple[int, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)

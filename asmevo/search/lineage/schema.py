@@ -65,7 +65,9 @@ ALTER TABLE nodes ADD COLUMN cell TEXT NOT NULL DEFAULT '[]';
 CREATE INDEX attempts_by_proposal ON attempts(proposal)
 """
 
-_MIGRATIONS: tuple[str, ...] = (_TABLES, _MORE_OF_ATTEMPTS)
+_COUNTS_OF_NODES = "ALTER TABLE nodes ADD COLUMN counts TEXT NOT NULL DEFAULT '{}'"
+
+_MIGRATIONS: tuple[str, ...] = (_TABLES, _MORE_OF_ATTEMPTS, _COUNTS_OF_NODES)
 """The script at place n leads from version n to n + 1; version 0 is an empty file."""
 
 VERSION = len(_MIGRATIONS)

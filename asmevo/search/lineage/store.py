@@ -22,7 +22,7 @@ from asmevo.search.lineage.records import Node, Run, Tried
 _DATABASE = "lineage.sqlite"
 _BUSY_MS = 30_000
 _RUN = "id, started, version, kernel, target, k0, launch, seed, settings, cycles"
-_NODE = "id, run, parent, artifact, edit, proposer, description, verdict, basis, cycles, accepted, cell"
+_NODE = "id, run, parent, artifact, edit, proposer, description, verdict, basis, cycles, accepted, cell, counts"
 _TRIED = (
     "number, proposer, description, status, cycles, reason, node, gate, place, proposal, artifact, generation, island, cost, "
     "prompt, notes"
@@ -96,12 +96,14 @@ class Lineage:
     def accept(
         self, run: int, tried: Tried, *, parent: int | None, data: bytes, edit: Mapping[str, Any], verdict: str,
         basis: Sequence[Mapping[str, Any]], cycles: float, state: Mapping[str, Any] | None = None, cell: Sequence[int] = (),
+        counts: Mapping[str, int] | None = None,
     ) -> Node:  # fmt: skip
         """Keep an accepted candidate, the attempt that found it and where the search stands: all, or after a crash nothing."""
         with self.together():
             node = self.add_node(
-                run, tried, parent=parent, data=data, edit=edit, verdict=verdict, basis=basis, cycles=cycles, cell=cell
-            )
+                run, tried, parent=parent, data=data, edit=edit, verdict=verdict, basis=basis, cycles=cycles, cell=cell,
+                counts=counts,
+            )  # fmt: skip
             if state is not None:
                 self.set_state(run, state)
         return self.node(node)
@@ -115,13 +117,13 @@ class Lineage:
 
     def add_node(
         self, run: int, tried: Tried, *, parent: int | None, data: bytes, edit: Mapping[str, Any], verdict: str,
-        basis: Sequence[Mapping[str, Any]], cycles: float, cell: Sequence[int] = (),
+        basis: Sequence[Mapping[str, Any]], cycles: float, cell: Sequence[int] = (), counts: Mapping[str, int] | None = None,
     ) -> int:  # fmt: skip
         """Keep an accepted candidate with its attempt; return its number. For use inside `together`."""
         artifact = self.artifacts.put(data)
         row = (
             run, parent, artifact, _text(edit), tried.proposer, tried.description, verdict, _text(list(basis)), cycles, _now(),
-            _text(list(cell)),
+            _text(list(cell)), _text(dict(counts or {})),
         )  # fmt: skip
         with self.together():
             marks = ", ".join("?" * len(row))
@@ -260,6 +262,7 @@ def _run(row: Sequence[Any]) -> Run:
 def _node(row: Sequence[Any]) -> Node:
     values = list(row)
     values[4], values[8], values[11] = json.loads(values[4]), tuple(json.loads(values[8])), tuple(json.loads(values[11]))
+    values[12] = json.loads(values[12])
     return Node(*values)
 
 

@@ -21,7 +21,7 @@ from asmevo.search.llm import toolbox
 from asmevo.search.llm.bench import Sketch, ToolSession
 from asmevo.search.llm.toolbox import Answer, Arguments, Submission, Tool
 from asmevo.search.llm.view import WindowView
-from asmevo.search.profile import Profile
+from asmevo.search.profile import AS_ORIGINAL, Counts, Profile
 from asmevo.search.proposal import HotWindow, Proposal
 from asmevo.search.records import Attempt, Gate, Status
 from asmevo.search.standing import MINIMUM_GAIN
@@ -105,10 +105,10 @@ class Desk:
         self.session = ToolSession(WindowView(self.parent, window, self.profile), self.evaluator, self.may_edit, history)
         return {"chosen": number, "instructions": window.stop - window.start}
 
-    def _take(self, kernel: Kernel) -> None:
+    def _take(self, kernel: Kernel, counts: Counts = AS_ORIGINAL) -> None:
         """Go on from a kernel: it is modelled anew, and the window that loses most is chosen."""
         self.parent = kernel
-        self.profile = self.profile.of(self.evaluator.estimate(kernel))
+        self.profile = self.evaluator.profile.of(kernel, counts, self.evaluator.estimate(kernel, counts))
         self.windows = hot_windows(kernel, self.profile.estimate, self.blocks)
         if self.windows:
             self.choose(0)
@@ -116,34 +116,36 @@ class Desk:
     def _judged(self, sketch: Sketch) -> dict[str, Any]:
         session = self.session
         assert session is not None, "a sketch is one of a session"
-        attempt, candidate = self._attempt(sketch, str(session.view.window))
+        attempt, candidate, counts = self._attempt(sketch, str(session.view.window))
         self.attempts.append(attempt)
         told = session.judged(sketch, attempt)
         if candidate is None:
             return told
         if self.accepted is not None:
             self.accepted(candidate)
-        self._take(candidate)
+        self._take(candidate, counts)
         return {**told, "next": "the kernel has changed: windows and marks are new, read again"}
 
-    def _attempt(self, sketch: Sketch, where: str) -> tuple[Attempt, Kernel | None]:
-        """What comes of a sketch, and the kernel when it is accepted."""
+    def _attempt(self, sketch: Sketch, where: str) -> tuple[Attempt, Kernel | None, Counts]:
+        """What comes of a sketch, and the kernel with how often its blocks run when it is accepted."""
         now = self.profile.estimate.total_cycles
         bar = now * (1 - MINIMUM_GAIN)
-        draft = drafted(Proposal(_AGENT, sketch.why, sketch.change, where), self.parent, self.evaluator, bar)
+        proposal = Proposal(_AGENT, sketch.why, sketch.change, where)
+        draft = drafted(proposal, self.parent, self.evaluator, bar, self.profile.counts)
         cycles = draft.measured.cycles if draft.measured is not None else None
 
         def ended(status: Status, gate: Gate, reason: str) -> Attempt:
             return Attempt(len(self.attempts), _AGENT, sketch.why, status, cycles, reason, gate, where, draft.digest)
 
         if draft.status is not None or draft.edit is None or cycles is None:
-            return ended(draft.status or Status.ILLEGAL, draft.gate, draft.reason), None
+            return ended(draft.status or Status.ILLEGAL, draft.gate, draft.reason), None, AS_ORIGINAL
         if cycles > bar:
-            return ended(Status.NOT_FASTER, Gate.MODEL, f"{cycles:,.0f} modelled cycles, at most {bar:,.0f} are wanted"), None
+            reason = f"{cycles:,.0f} modelled cycles, at most {bar:,.0f} are wanted"
+            return ended(Status.NOT_FASTER, Gate.MODEL, reason), None, AS_ORIGINAL
         candidate = edits.applied(self.parent, draft.edit)
         evaluation = self.judge(candidate)
         attempt = ended(evaluation.status, evaluation.gate, evaluation.reason)
-        return attempt, candidate if evaluation.status is Status.ACCEPTED else None
+        return attempt, candidate if evaluation.status is Status.ACCEPTED else None, evaluation.counts
 
 
 def _list_windows(desk: Desk, arguments: ListWindows) -> dict[str, Any]:

@@ -146,7 +146,7 @@ def propose_edit(session: ToolSession, arguments: ProposeEdit) -> dict[str, Any]
         fail("E0951", "last_uid stands before first_uid")
     replaced = view.instructions[first : last + 1]
     change = written_out(view.window.label, view.window.start + first, arguments.text, replaced, view.names)
-    draft = drafted(Proposal("agent", arguments.why, change), view.parent, session.evaluator, math.inf)
+    draft = drafted(Proposal("agent", arguments.why, change), view.parent, session.evaluator, math.inf, view.profile.counts)
     if draft.measured is None:
         return Submission(session.sketched(change, arguments.why, None))
     cycles = draft.measured.cycles

@@ -66,7 +66,7 @@ class WindowView:
 
     @property
     def timing(self) -> Estimate:
-        """The cycle model's estimate of the parent on K0's executions."""
+        """The cycle model's estimate of the parent."""
         return self.profile.estimate
 
     @cached_property

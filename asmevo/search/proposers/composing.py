@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Block, Kernel
+from asmevo.search.profile import AS_ORIGINAL
 from asmevo.search.proposal import Proposal, Situation
 from asmevo.search.records import Attempt
 
@@ -23,7 +24,10 @@ class ComposingProposer:
         for number, elite in enumerate(situation.elites):
             kernel, places = composed(situation.original, situation.parent, elite)
             if places:
-                yield Proposal(self.name, f"with elite {number}'s {', '.join(places)}"[:400], kernel, places[0])
+                told = situation.elite_counts[number] if situation.elite_counts else AS_ORIGINAL
+                counts = {label: told[label] for label in places if label in told}
+                what = f"with elite {number}'s {', '.join(places)}"[:400]
+                yield Proposal(self.name, what, kernel, places[0], counts=counts)
 
 
 def composed(original: Kernel, parent: Kernel, elite: Kernel) -> tuple[Kernel, list[str]]:

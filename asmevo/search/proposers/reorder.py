@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from asmevo.ir.analysis.loops import Loops
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.passes.regions import Region, RegionGraph, regions_of, reordered
+from asmevo.search.digests import is_same
 from asmevo.search.local import OrderSearch
 from asmevo.search.proposal import HotWindow, Proposal, Situation
 from asmevo.search.records import Attempt
@@ -42,7 +43,7 @@ class ReorderProposer:
             search.start_from_schedules()
             search.climb(moves, _never)
             candidate = reordered(graph, search.order)
-            if candidate is not None:
+            if candidate is not None and not is_same(candidate, situation.parent):
                 yield Proposal(self.name, f"{moves} orders of {region}", candidate, str(window))
             tried += moves
             if tried >= _MOST // 4:

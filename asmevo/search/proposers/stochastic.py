@@ -20,6 +20,7 @@ from asmevo.ir.registers import VGPR0, VGPR_MASK
 from asmevo.ir.rewriter import Rewriter
 from asmevo.passes.regions import Region, RegionGraph, regions_of, reordered
 from asmevo.passes.scheduling.clock import costs_for
+from asmevo.search.digests import is_same
 from asmevo.search.local import OrderSearch
 from asmevo.search.moves import DARING, KEEPING, Members, renamed
 from asmevo.search.proposal import HotWindow, Proposal, Situation
@@ -57,7 +58,7 @@ class StochasticProposer:
                 move = source.choice(DARING)
                 members, told = move(members, source, situation.parent.target) or members, f"{told}, {move.__name__}"
             candidate = _replaced(situation.parent, walk.label, walk.start, walk.stop, members)
-            if candidate is not None:
+            if candidate is not None and not is_same(candidate, situation.parent):
                 yield Proposal(self.name, told, candidate, str(window))
 
 
@@ -99,7 +100,7 @@ class RenamingProposer:
         search.start_from_schedules()
         search.climb(_ORDERS * (1 + situation.effort), lambda: False)
         candidate = reordered(graph, search.order)
-        if candidate is not None:
+        if candidate is not None and not is_same(candidate, parent):
             yield Proposal(self.name, f"{count} values renamed, orders of {region}", candidate, str(window))
 
 

@@ -26,6 +26,20 @@ def test_what_filled_the_time_must_not_move_away():
     assert new_hazard_findings(kernel, moved).findings
 
 
+def test_a_physical_trim_counts_on_no_unit_that_a_wait_may_have_outlasted():
+    kernel = parse_source("""k:
+      v_mfma_f32_32x32x8_f16 v[0:15], v[16:17], v[26:27], v[0:15]
+      ds_read_b64 v[28:29], v22
+      s_waitcnt lgkmcnt(0)
+      v_perm_b32 v18, v28, v29, s0
+      s_nop 1
+      v_mfma_f32_32x32x8_f16 v[0:15], v[18:19], v[26:27], v[0:15]
+      s_endpgm
+    """)
+    after = PassManager(parse_pipeline("nop-trim{physical=true}")).run(kernel).kernel
+    assert new_hazard_findings(kernel, after).findings == ()
+
+
 def test_passes_after_a_physical_trim_are_accepted():
     kernel = parse_source(SOURCE.replace("  v_acc", "  s_nop 15\n  v_acc"))
     text = "nop-trim{physical=true},list-schedule,nop-trim{physical=true}"

@@ -17,7 +17,12 @@ from asmevo.verify.verdict import Basis, Counterexample, Outcome, Verdict
 from support import EXAMPLES
 
 YES = Verdict(Outcome.PROVED, (Basis("stand-in", Outcome.PROVED, "says yes"),))
-NO = Verdict(Outcome.REFUTED, counterexample=Counterexample("v0", "1", "2"), reason="says no")
+NO = Verdict(
+    Outcome.REFUTED,
+    (Basis("stand-in", Outcome.REFUTED, "says no"),),
+    counterexample=Counterexample("v0", "1", "2"),
+    reason="says no",
+)
 MAYBE = Verdict(Outcome.UNKNOWN, reason="cannot tell")
 
 

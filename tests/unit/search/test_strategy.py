@@ -4,7 +4,7 @@ import json
 import random
 
 from asmevo.search.bandit import Bandit
-from asmevo.search.planning import START, Chart, next_generation, settle
+from asmevo.search.planning import PRESET, START, Chart, next_generation, settle
 from asmevo.search.proposal import HotWindow
 from asmevo.search.standing import MINIMUM_GAIN, SLACK, Standing
 from asmevo.search.state import K0, Island, State
@@ -55,12 +55,22 @@ def test_the_bandit_comes_to_ask_who_succeeds_and_forgets_old_success():
     assert bandit.arms["good"][0] < 1.0
 
 
-def test_the_first_generation_begins_at_k0_with_pipelines_and_later_ones_look_at_windows():
-    first = planned(generations=1)
-    assert [(e.parent, e.proposer, e.island) for e in first.errands] == [(K0, START, n) for n in range(4)]
-    assert len({e.seed for e in first.errands}) == 4
-    later = planned(generations=2)
+def test_the_preset_is_judged_first_then_other_pipelines_and_later_generations_look_at_windows():
+    (preset,) = planned(generations=1).errands
+    assert (preset.parent, preset.proposer, preset.seed, preset.limit) == (K0, START, PRESET, 1)
+    second = planned(generations=2)
+    assert [(e.parent, e.proposer, e.island) for e in second.errands] == [(K0, START, n) for n in range(4)]
+    assert len({e.seed for e in second.errands} | {PRESET}) == 5
+    later = planned(generations=3)
     assert all(e.label in ("hot", "cold") for e in later.errands)
+
+
+def test_every_island_starts_from_what_the_preset_made():
+    state = planned(generations=1)
+    settle(state.islands[0], 0, (1,), CYCLES.__getitem__)
+    next_generation(state, chart())
+    assert [island.best for island in state.islands] == [0] * 4
+    assert all(errand.bar < CYCLES[K0] for errand in state.errands)
 
 
 def test_plans_repeat_for_a_seed_and_differ_for_another():

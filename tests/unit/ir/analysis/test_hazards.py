@@ -78,6 +78,15 @@ def test_a_busy_matrix_unit_counts_in_the_physical_reading():
     assert missing(*lines) == Missing(llvm=5, physical=0)
 
 
+def test_a_wait_may_outlast_the_matrix_unit():
+    """What issues behind a wait may find the unit free: its pairs have no slots from that; those of what came before have."""
+    matrix = "v_mfma_f32_32x32x8_f16 v[0:15], v[16:17], v[26:27], v[0:15]"
+    late = (matrix, "s_waitcnt lgkmcnt(0)", "v_perm_b32 v16, v23, v24, s0", matrix)
+    assert missing(*late) == Missing(llvm=2, physical=2)
+    early = ("v_perm_b32 v26, v23, v24, s0", "s_nop 1", matrix.replace("v[0:15]", "v[32:47]"), "s_waitcnt lgkmcnt(0)", matrix)
+    assert missing(*early) == Missing(llvm=0, physical=0)
+
+
 def test_packed_f32_waits_for_the_matrix_unit_by_itself():
     lines = (
         "v_mfma_f32_16x16x16_f16 v[8:11], v[0:1], v[2:3], v[8:11]",

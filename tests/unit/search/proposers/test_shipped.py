@@ -1,6 +1,7 @@
 """Each shipped proposer: the same candidates for the same situation, and what it takes from it."""
 
 import dataclasses
+import itertools
 
 import pytest
 
@@ -11,6 +12,7 @@ from asmevo.frontend.parser import parse_source
 from asmevo.frontend.recover import recover
 from asmevo.ir.printer import print_kernel
 from asmevo.ir.rewriter import Rewriter
+from asmevo.search.digests import kernel_digest
 from asmevo.search.profile import Profile
 from asmevo.search.proposal import Situation, WindowText
 from asmevo.search.proposers.composing import ComposingProposer, composed
@@ -52,6 +54,18 @@ def test_equal_situations_get_equal_proposals(proposer, situation):
 def test_there_is_something_to_propose(name, situation):
     (proposer,) = [p for p in shipped_proposers() if p.name == name]
     assert told(proposer, situation)
+
+
+@pytest.mark.parametrize("name", ["pipeline", "reorder", "stochastic", "rename-reorder", "tuned-pipeline"])
+def test_what_changes_nothing_or_was_just_proposed_is_no_proposal(name):
+    """Nothing is to be gained any more: passes and walks mostly lead back to the parent."""
+    whole = situation_of("reduce_sum", 1)
+    (proposer,) = [p for p in shipped_proposers() if p.name == name]
+    for seed in (8, 9):
+        situation = dataclasses.replace(whole, seed=seed, limit=6)
+        digests = [kernel_digest(p.change) for p in itertools.islice(proposer.propose(situation), 6)]
+        assert kernel_digest(situation.parent) not in digests
+        assert name not in ("pipeline", "tuned-pipeline") or len(set(digests)) == len(digests)
 
 
 def test_values_are_renamed_where_registers_are_free():
