@@ -15,7 +15,7 @@ from asmevo.diagnostics import fail
 from asmevo.ir.analysis.manager import Analysis, AnalysisManager
 from asmevo.ir.kernel import Kernel
 from asmevo.report import notebook
-from asmevo.verify.kernel_diff import KernelDiff
+from asmevo.verify.diff.kernels import KernelDiff
 from asmevo.verify.verdict import Basis, Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class LoadedKernel:
 
     def findings(self) -> list[Finding]:
         """Return what the static checks find: waits, wait states, registers, LDS; errors and notes."""
-        from asmevo.verify.static_checks import check_all
+        from asmevo.verify.static.checks import check_all
 
         return check_all(self.ir)
 
@@ -147,9 +147,9 @@ class LoadedKernel:
         window, `seeds` how many wave orders are emulated. Raises E0208 for a level that is unknown or needs a launch, E0505
         for objects that differ in more than the kernel's instructions.
         """
-        from asmevo.verify.align import aligned
+        from asmevo.verify.diff.align import aligned
+        from asmevo.verify.diff.objects import kernels_only_differ
         from asmevo.verify.judge import Judge, Level
-        from asmevo.verify.object_diff import kernels_only_differ
 
         wanted = level or ("smt" if launch is None else "emulate")
         if wanted not in {item.value for item in Level}:
@@ -172,7 +172,7 @@ class LoadedKernel:
 
         Offsets are those of `to_bytes`. Raises E06xx for a kernel that cannot be laid out or encoded.
         """
-        from asmevo.verify.kernel_diff import diff_kernels
+        from asmevo.verify.diff.kernels import diff_kernels
 
         found = diff_kernels(self._laid_out(), other._laid_out())
         return ShownDiff(**{part.name: getattr(found, part.name) for part in fields(found)})
@@ -275,7 +275,7 @@ class LoadedKernel:
         return recover(load_object(self.to_bytes(), "<changed>"), self.ir.name) if self.is_changed else self.ir
 
     def _dispatches(self, launch: Path | str | Sequence[Dispatch]) -> Sequence[Dispatch]:
-        from asmevo.verify.launches import load_launches
+        from asmevo.verify.launch.dispatches import load_launches
 
         return load_launches(launch, self.ir) if isinstance(launch, (str, Path)) else launch
 

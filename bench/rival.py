@@ -23,7 +23,7 @@ from asmevo.backend.launch import Dispatch
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
 from asmevo.ir.kernel import Kernel
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 
 RUNS = 3
 TOLERANCE = 1e-5

@@ -27,14 +27,14 @@ from asmevo.backend.writer import rebuild
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
 from asmevo.frontend.source import parse_source
-from asmevo.ir.analysis.defuse import DefUse
-from asmevo.ir.analysis.liveness import Liveness
+from asmevo.ir.analysis.dataflow.defuse import DefUse
+from asmevo.ir.analysis.dataflow.liveness import Liveness
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.regions import RegionGraph, regions_of, reordered
-from asmevo.verify.launches import load_launches
-from asmevo.verify.static_hazards import check_hazards
-from asmevo.verify.static_waits import check_waits
+from asmevo.verify.launch.dispatches import load_launches
+from asmevo.verify.static.hazards import check_hazards
+from asmevo.verify.static.waits import check_waits
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent / "examples"

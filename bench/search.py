@@ -31,7 +31,7 @@ from asmevo.search.rules import window_with
 from asmevo.search.shop import Judging, Outfit, Shop
 from asmevo.search.windows import hot_windows
 from asmevo.verify.judge import Judge, Level
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 PRODUCTION = "fmoe/silu/fmoe_bf16_pertokenInt8_g1u1_vs_silu_1tg_32x256.co"

@@ -18,7 +18,7 @@ from asmevo.backend.timing.simulate import Assumptions, Timing, simulate
 from asmevo.backend.timing.whole import extrapolated
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
-from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.control.loops import Loops
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.kernel import Kernel
 

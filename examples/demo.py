@@ -44,7 +44,7 @@ def optimise_example(path: Path, output: Path, seconds: float, attempts: int, se
     from asmevo.search.optimise import Budget, optimise
     from asmevo.search.profile import full_occupancy_cycles
     from asmevo.verify.judge import Judge, Level
-    from asmevo.verify.launches import load_launches
+    from asmevo.verify.launch.dispatches import load_launches
 
     code_object = load_file(path)
     kernel = recover(code_object)

@@ -17,7 +17,7 @@ from asmevo.ir.printer import print_instruction
 from asmevo.verify.capture.folder import read_capture
 from asmevo.verify.capture.pieces import links_inside
 from asmevo.verify.capture.text import import_capture
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from fuzz import seeds, texts, words
 from fuzz.oracle import Wrong
 

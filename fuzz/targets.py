@@ -25,7 +25,7 @@ from asmevo.ir.printer import print_kernel
 from asmevo.ir.verifier import verify_kernel
 from asmevo.passes.pipeline import parse_pipeline, pipeline_text
 from asmevo.report.object_info import kernel_info
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from fuzz import containers, measured, objects, seeds, texts
 from fuzz.engine import Target
 from fuzz.oracle import Wrong

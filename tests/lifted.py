@@ -9,8 +9,8 @@ import llvmlite.binding as llvm
 
 from asmevo.backend.emulator.prepare import prepare
 from asmevo.backend.emulator.setup import build_entry, build_memory
+from asmevo.ir.analysis.dataflow.ssa import Ssa
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.ssa import Ssa
 from asmevo.ir.registers import SCC, VGPR0
 from asmevo.report.lift import print_llvm_ir
 

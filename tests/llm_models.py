@@ -19,7 +19,7 @@ from asmevo.search.llm.wire import Reply, Request, ToolCall, Usage, WireError
 from asmevo.search.profile import Profile, profile_kernel
 from asmevo.search.proposal import HotWindow, Situation
 from asmevo.verify.judge import Judge, Level
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from support import EXAMPLES
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from asmevo.backend.emulator import run
-from asmevo.verify.launch_data import element_types
+from asmevo.verify.launch.data import element_types
 
 
 def inputs(kernel, dispatch):

@@ -4,7 +4,7 @@ from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
 from asmevo.search.optimise import Budget, optimise
 from asmevo.verify.judge import Judge, Level
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from support import EXAMPLES
 
 

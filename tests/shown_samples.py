@@ -5,7 +5,7 @@ from pathlib import Path
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
 from asmevo.ir.printer import print_instruction
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from captures import write_capture
 from profiles import STOCHASTIC, sample_row, table, trace_json, trace_rows
 from support import EXAMPLES

@@ -12,7 +12,7 @@ import numpy as np
 
 from asmevo.backend.emulator import run
 from asmevo.backend.launch import Dispatch, RunResult
-from asmevo.ir.analysis.liveness import Liveness
+from asmevo.ir.analysis.dataflow.liveness import Liveness
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Immediate, Instruction, Modifier, WaitCounts

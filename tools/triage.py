@@ -27,9 +27,9 @@ from asmevo.ir.finding import Finding
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.hazards import rules_for
 from asmevo.ir.kernel import Kernel
-from asmevo.verify.static_checks import check_all
-from asmevo.verify.static_hazards import MISSING_STATES
-from asmevo.verify.static_waits import MISSING_WAIT
+from asmevo.verify.static.checks import check_all
+from asmevo.verify.static.hazards import MISSING_STATES
+from asmevo.verify.static.waits import MISSING_WAIT
 from tools.done_log import HELP, logged, read_log
 from tools.triage_page import PAGE, page
 from tools.triage_rows import DATA, Row, row_of, write

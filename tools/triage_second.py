@@ -14,11 +14,11 @@ from pathlib import Path
 
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
-from asmevo.ir.analysis.defuse import DefUse
-from asmevo.ir.analysis.facts import EffectsTable
-from asmevo.ir.analysis.hazards import HazardState
+from asmevo.ir.analysis.dataflow.defuse import DefUse
+from asmevo.ir.analysis.dataflow.facts import EffectsTable
+from asmevo.ir.analysis.hazards.needed import HazardState
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.waits import WaitState
+from asmevo.ir.analysis.waits.needed import WaitState
 from asmevo.ir.kernel import Kernel
 from asmevo.ir.registers import units
 from tools.triage import objects

@@ -1,4 +1,4 @@
-"""A dispatch: one launch of one kernel, resolved to bytes. Read by every backend; written by `verify.launches` from TOML."""
+"""A dispatch: one launch of one kernel, resolved to bytes. Read by every backend; `verify.launch.dispatches` makes it."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from asmevo.diagnostics import Span, fail
 from asmevo.frontend.descriptor import encode_descriptor
 from asmevo.ir.abi import KernelDescriptor, KernelMetadata
+from asmevo.ir.analysis.cost.pressure import Pressure, waves_for_vector_total
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.pressure import Pressure, waves_for_vector_total
 from asmevo.ir.kernel import Kernel
 
 SGPR_EXTRAS = 6

@@ -194,7 +194,7 @@ def _replacements(new: Sequence[Path], original: Path | None, launch: Path | Non
     if len(new) != 1:
         fail("E0208", "--original is of one NEW", help="deploy the others by themselves, or with evidence")
     from asmevo.verify.judge import Judge, Level
-    from asmevo.verify.launches import load_launches
+    from asmevo.verify.launch.dispatches import load_launches
     from asmevo.verify.objects import judge_objects
 
     old_object, before = load_kernel(original, kernel)

@@ -77,7 +77,7 @@ def emulate(
     def body() -> int:
         from asmevo.cli.progress import progress
         from asmevo.report import emulation
-        from asmevo.verify.launches import load_launches
+        from asmevo.verify.launch.dispatches import load_launches
 
         if mode not in ("strict", "fast"):
             fail("E0208", f"unknown mode '{mode}'", help="use strict or fast")

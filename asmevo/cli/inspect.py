@@ -18,7 +18,7 @@ from asmevo.diagnostics import Diagnostic, printable
 if TYPE_CHECKING:
     from asmevo.backend.legality import Legality
     from asmevo.report.object_info import ArgumentInfo, KernelInfo
-    from asmevo.verify.kernel_diff import InstructionChange, KernelDiff, ObjectDiff
+    from asmevo.verify.diff.kernels import InstructionChange, KernelDiff, ObjectDiff
 
 _SHOWN = 40
 """Instruction changes of one kernel that the concise form prints."""
@@ -166,7 +166,7 @@ def diff(
     """
 
     def body() -> int:
-        from asmevo.verify.kernel_diff import diff_objects
+        from asmevo.verify.diff.kernels import diff_objects
 
         return show_diff(diff_objects(load_object(old), load_object(new)), output)
 

@@ -95,12 +95,12 @@ def verify(
         if old is None or new is None:
             fail("E0208", "two objects are needed: the original and what is to replace it", help="asmevo verify OLD NEW")
 
-        from asmevo.verify.align import aligned
         from asmevo.verify.device import DeviceTest
+        from asmevo.verify.diff.align import aligned
         from asmevo.verify.differential import RULES
         from asmevo.verify.equivalence.proof_cache import ProofCache, default_folder
         from asmevo.verify.judge import Judge, Level, without_removed_barriers
-        from asmevo.verify.launches import load_launches
+        from asmevo.verify.launch.dispatches import load_launches
         from asmevo.verify.objects import judge_objects
         from asmevo.verify.verdict import Outcome
 

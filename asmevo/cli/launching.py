@@ -177,8 +177,8 @@ def check(
     """
 
     def body() -> int:
-        from asmevo.verify.launch_check import check_launches
-        from asmevo.verify.launches import load_launches
+        from asmevo.verify.launch.check import check_launches
+        from asmevo.verify.launch.dispatches import load_launches
 
         _, ir = load_kernel(input, kernel)
         found = check_launches(ir, load_launches(launch, ir))

@@ -116,7 +116,7 @@ def diff(
         from asmevo.backend.inputs import load_input
         from asmevo.cli.inspect import show_diff
         from asmevo.search.lineage import Lineage
-        from asmevo.verify.kernel_diff import diff_objects
+        from asmevo.verify.diff.kernels import diff_objects
 
         with Lineage.opened(folder) as lineage:
             node = lineage.node(number)

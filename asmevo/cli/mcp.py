@@ -86,7 +86,7 @@ def _desk(
     from asmevo.search.profile import profile_kernel
     from asmevo.search.shop import Judging, Outfit
     from asmevo.verify.judge import Judge, Level
-    from asmevo.verify.launches import load_launches
+    from asmevo.verify.launch.dispatches import load_launches
 
     code_object, original = load_kernel(input, name)
     dispatches = load_launches(launch, original)

@@ -33,7 +33,7 @@ def measured_bench(
     """
     from asmevo.backend.hip.device import Ended, run
     from asmevo.backend.hip.messages import Object, Request
-    from asmevo.verify.launches import load_launches
+    from asmevo.verify.launch.dispatches import load_launches
 
     objects: list[Object] = []
     dispatches: list[Dispatch] = []

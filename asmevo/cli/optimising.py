@@ -108,7 +108,7 @@ def opt(
         from asmevo.search.profile import profile_kernel
         from asmevo.search.slower import SlowerIn
         from asmevo.verify.judge import Judge, Level
-        from asmevo.verify.launches import load_launches
+        from asmevo.verify.launch.dispatches import load_launches
         from asmevo.verify.verdict import Basis, Outcome, Verdict
 
         resolved = resolve(config, sets or [], {"passes": passes, "verify.level": verify})
@@ -263,7 +263,7 @@ def optimize(
         from asmevo.search.recording import Asked, recorder_for
         from asmevo.search.rule_files import read_rules, write_rules
         from asmevo.verify.judge import Judge, Level
-        from asmevo.verify.launches import load_launches
+        from asmevo.verify.launch.dispatches import load_launches
 
         flags = {"search.budget_s": budget_s, "search.attempts": attempts, "search.seed": seed}
         flags |= model_flags(model, base_url, max_tokens, max_cost)

@@ -82,7 +82,7 @@ def _failure(
     """What tells how the pipeline fails on a kernel: by which error, or refused by which judge; None when it does not."""
     from asmevo.passes.manager import PassManager
     from asmevo.verify.judge import Judge, Level
-    from asmevo.verify.launches import load_launches
+    from asmevo.verify.launch.dispatches import load_launches
     from asmevo.verify.verdict import Outcome
 
     def failure(kernel: Kernel) -> str | None:

@@ -85,7 +85,7 @@ def bench(
         from asmevo.backend.timing.whole import dispatch_timing
         from asmevo.ir.isa.chips import chip as chip_of
         from asmevo.report.bench import chrome_trace, timeline_lines
-        from asmevo.verify.launches import load_launches
+        from asmevo.verify.launch.dispatches import load_launches
 
         check_output(timeline, may_be_stdout=False)
         skip, events = _window(window) if timeline is not None else (0, 0)

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from asmevo.ir.analysis.dead_code import DeadCode, DeadInstruction
-from asmevo.ir.analysis.facts import EffectsTable
-from asmevo.ir.analysis.liveness import Liveness
+from asmevo.ir.analysis.dataflow.dead_code import DeadCode, DeadInstruction
+from asmevo.ir.analysis.dataflow.facts import EffectsTable
+from asmevo.ir.analysis.dataflow.liveness import Liveness
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.waits import WaitState
+from asmevo.ir.analysis.waits.needed import WaitState
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.base import PassContext, PassResult, option
 from asmevo.passes.commit import commit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from asmevo.ir.analysis.facts import EffectsTable
+from asmevo.ir.analysis.dataflow.facts import EffectsTable
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.base import PassContext, PassResult

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from asmevo.ir.analysis.waits import WaitState
+from asmevo.ir.analysis.waits.needed import WaitState
 from asmevo.ir.instruction import Instruction, WaitCounts
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.fillers import Fillers, is_filler

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from asmevo.backend.timing.model import Estimate, estimate
-from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.control.loops import Loops
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.base import PassContext, PassResult, option
 from asmevo.passes.regions import RegionGraph, regions_of, reordered

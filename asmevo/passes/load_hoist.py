@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from asmevo.backend.timing.model import Estimate, estimate
-from asmevo.ir.analysis.flow import Flow
-from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.control.flow import Flow
+from asmevo.ir.analysis.control.loops import Loops
+from asmevo.ir.analysis.control.postdominance import PostDominance
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.postdominance import PostDominance
 from asmevo.ir.effects import EXEC_MASK, effects, may_skip_vectors
 from asmevo.ir.instruction import Instruction, WaitCounts
 from asmevo.ir.kernel import Block, Kernel

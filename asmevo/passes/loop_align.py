@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from asmevo.backend.layout import lay_out
 from asmevo.backend.timing.trace import block_executions
-from asmevo.ir.analysis.facts import EffectsTable
-from asmevo.ir.analysis.flow import Flow
-from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.control.flow import Flow
+from asmevo.ir.analysis.control.loops import Loops
+from asmevo.ir.analysis.dataflow.facts import EffectsTable
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.base import PassContext, PassResult

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from asmevo.ir.analysis.hazards import NopNeeds
+from asmevo.ir.analysis.hazards.needed import NopNeeds
 from asmevo.ir.instruction import Immediate, Instruction
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.base import PassContext, PassResult, option

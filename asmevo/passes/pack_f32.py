@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from asmevo.ir.analysis.waits import WaitState
-from asmevo.ir.analysis.written import Written
+from asmevo.ir.analysis.dataflow.written import Written
+from asmevo.ir.analysis.waits.needed import WaitState
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Block, Kernel

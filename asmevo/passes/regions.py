@@ -12,9 +12,9 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from asmevo.ir.analysis.dependence import DependenceGraph, Kind
+from asmevo.ir.analysis.dataflow.dependence import DependenceGraph, Kind
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.waits import WaitState
+from asmevo.ir.analysis.waits.needed import WaitState
 from asmevo.ir.instruction import Instruction, WaitCounts
 from asmevo.ir.isa.model import Access, Counter, Flag, IssueClass
 from asmevo.ir.kernel import Block, Kernel

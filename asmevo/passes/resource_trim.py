@@ -8,7 +8,7 @@ from typing import ClassVar
 from asmevo.backend.resources import granted_by, with_resources
 from asmevo.backend.timing.occupancy import WAVE, waves_per_simd
 from asmevo.ir.abi import KernelDescriptor
-from asmevo.ir.analysis.reach import Reach
+from asmevo.ir.analysis.cost.reach import Reach
 from asmevo.ir.isa.chips import chip_for
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.base import PassContext, PassResult, option

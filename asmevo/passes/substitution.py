@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from asmevo.ir.analysis.exec_full import ExecChange, exec_change
-from asmevo.ir.analysis.facts import EffectsTable, active_kills, reads_any_lane
-from asmevo.ir.analysis.liveness import Liveness
+from asmevo.ir.analysis.dataflow.exec_full import ExecChange, exec_change
+from asmevo.ir.analysis.dataflow.facts import EffectsTable, active_kills, reads_any_lane
+from asmevo.ir.analysis.dataflow.liveness import Liveness
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.effects import EVERYTHING, OPAQUE, Effects, effects
 from asmevo.ir.instruction import Immediate, Instruction, Operand, Register

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from asmevo.backend.timing.model import Estimate, estimate
 from asmevo.backend.timing.trace import block_executions, edge_executions
-from asmevo.ir.analysis.flow import Flow
-from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.control.flow import Flow
+from asmevo.ir.analysis.control.loops import Loops
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.effects import may_skip_vectors
 from asmevo.ir.kernel import Block, Kernel

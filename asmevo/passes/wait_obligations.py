@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from asmevo.ir.analysis.brackets import CAPACITY, Brackets, Event, Pending, Use, event_of, register_use, sharing_use
+from asmevo.ir.analysis.waits.brackets import CAPACITY, Brackets, Event, Pending, Use, event_of, register_use, sharing_use
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Instruction, WaitCounts
 from asmevo.ir.isa.model import Counter, IssueClass

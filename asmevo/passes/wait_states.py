@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from asmevo.ir.analysis.hazards import Hazard, HazardState
+from asmevo.ir.analysis.hazards.needed import Hazard, HazardState
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.hazards import LOOK_BACK

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from asmevo.backend.timing.model import Estimate, estimate
-from asmevo.ir.analysis.brackets import CAPACITY, REGISTERS, Brackets
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.waits import WaitState, weakest_wait
+from asmevo.ir.analysis.waits.brackets import CAPACITY, REGISTERS, Brackets
+from asmevo.ir.analysis.waits.needed import WaitState, weakest_wait
 from asmevo.ir.instruction import Instruction, WaitCounts
 from asmevo.ir.isa import lookup
 from asmevo.ir.isa.model import Counter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from asmevo.ir.analysis.waits import WaitNeeds
+from asmevo.ir.analysis.waits.needed import WaitNeeds
 from asmevo.ir.instruction import Instruction, WaitCounts
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.base import PassContext, PassResult

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from asmevo.diagnostics import Severity
-from asmevo.ir.analysis.bank_conflicts import BankConflicts
-from asmevo.ir.analysis.coalescing import Coalescing
-from asmevo.ir.analysis.dead_code import DeadCode
-from asmevo.ir.analysis.flow import Flow
-from asmevo.ir.analysis.loop_bounds import LoopChains
-from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.control.flow import Flow
+from asmevo.ir.analysis.control.loops import Loops
+from asmevo.ir.analysis.cost.loop_bounds import LoopChains
+from asmevo.ir.analysis.dataflow.dead_code import DeadCode
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.redundancy import Redundancy
+from asmevo.ir.analysis.memory.bank_conflicts import BankConflicts
+from asmevo.ir.analysis.memory.coalescing import Coalescing
+from asmevo.ir.analysis.waits.redundancy import Redundancy
 from asmevo.ir.finding import Finding
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.model import IssueClass

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from asmevo.ir.analysis.dataflow.ssa import Ssa, SsaBlock, SsaEdge, SsaOp, SsaValue
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.ssa import Ssa, SsaBlock, SsaEdge, SsaOp, SsaValue
 from asmevo.ir.instruction import Instruction, ModifierValue
 from asmevo.ir.isa.model import IssueClass, OpcodeDef
 from asmevo.ir.kernel import Kernel

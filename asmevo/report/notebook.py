@@ -16,7 +16,7 @@ from asmevo.ir.printer import print_instruction
 if TYPE_CHECKING:
     from asmevo.ir.kernel import Kernel
     from asmevo.search.records import Optimisation
-    from asmevo.verify.kernel_diff import KernelDiff
+    from asmevo.verify.diff.kernels import KernelDiff
     from asmevo.verify.verdict import Verdict
 
 _SHOWN = 200

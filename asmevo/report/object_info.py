@@ -22,9 +22,9 @@ from asmevo.frontend.codeobject import CodeObject, KernelEntry
 from asmevo.frontend.lowering import indirect_instructions
 from asmevo.frontend.recover import PRELOAD_PROLOGUE_BYTES, recover
 from asmevo.ir.abi import KernelArgument
-from asmevo.ir.analysis.kernargs import KernargUse
+from asmevo.ir.analysis.cost.occupancy_steps import OccupancySteps
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.occupancy_steps import OccupancySteps
+from asmevo.ir.analysis.memory.kernargs import KernargUse
 from asmevo.ir.kernel import Kernel
 
 _SGPR_GRANULE = 16

@@ -11,13 +11,13 @@ from functools import cached_property
 from asmevo.backend.timing import Estimate, estimate
 from asmevo.diagnostics import Severity
 from asmevo.frontend.profiles.matching import KernelProfile
-from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.control.loops import Loops
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.finding import Finding
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Kernel
 from asmevo.report.advice import advise
-from asmevo.verify.static_checks import check_all
+from asmevo.verify.static.checks import check_all
 
 LEVELS = (Severity.NOTE, Severity.WARNING, Severity.ERROR)
 """Mildest first."""

@@ -9,7 +9,7 @@ import math
 from dataclasses import astuple, dataclass
 
 from asmevo.backend.timing.model import Estimate
-from asmevo.ir.analysis.costs import Port, decoder
+from asmevo.ir.analysis.cost.costs import Port, decoder
 from asmevo.ir.instruction import WaitCounts
 from asmevo.ir.isa.chips import chip_for
 from asmevo.ir.kernel import Block, Kernel

@@ -19,7 +19,7 @@ from asmevo.ir.kernel import Kernel
 from asmevo.ir.printer import print_kernel
 from asmevo.search.lineage import Lineage, Node, Run, edits
 from asmevo.verify.judge import Judge, Level
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from asmevo.verify.verdict import Verdict
 
 

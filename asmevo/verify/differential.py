@@ -13,7 +13,7 @@ import numpy.typing as npt
 from asmevo.backend.launch import Buffer, Bytes, Dispatch, Fault, MetApart, RunResult
 from asmevo.diagnostics import fail
 from asmevo.ir.kernel import Kernel
-from asmevo.verify.launch_data import element_types
+from asmevo.verify.launch.data import element_types
 from asmevo.verify.tolerances import agreeing
 from asmevo.verify.verdict import Basis, Counterexample, Outcome, Verdict
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from asmevo.backend.launch import Bytes, Dispatch, RunResult
 from asmevo.diagnostics import Span, fail
-from asmevo.verify.launch_data import element_types
+from asmevo.verify.launch.data import element_types
 from asmevo.verify.tolerances import agreeing
 
 MAX_FILE_BYTES = 2 << 30

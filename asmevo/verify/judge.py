@@ -15,16 +15,16 @@ from asmevo.ir.finding import Finding
 from asmevo.ir.isa.model import IssueClass
 from asmevo.ir.kernel import Kernel
 from asmevo.ir.vector_file import shared_vectors
-from asmevo.verify.declared import check_declared, declares_less, is_only_lowered, is_only_raised
 from asmevo.verify.differential import Runner, compare
 from asmevo.verify.equivalence.kernel import prove_kernel
 from asmevo.verify.equivalence.proof_cache import ProofCache
-from asmevo.verify.static_barriers import check_removed_barriers, removed_barriers, without_barriers
-from asmevo.verify.static_definedness import check_definedness
-from asmevo.verify.static_hazards import new_hazard_findings
-from asmevo.verify.static_registers import BEYOND_ALLOCATION, check_registers
-from asmevo.verify.static_resources import check_lds
-from asmevo.verify.static_waits import new_wait_findings
+from asmevo.verify.static.barriers import check_removed_barriers, removed_barriers, without_barriers
+from asmevo.verify.static.declared import check_declared, declares_less, is_only_lowered, is_only_raised
+from asmevo.verify.static.definedness import check_definedness
+from asmevo.verify.static.hazards import new_hazard_findings
+from asmevo.verify.static.registers import BEYOND_ALLOCATION, check_registers
+from asmevo.verify.static.resources import check_lds
+from asmevo.verify.static.waits import new_wait_findings
 from asmevo.verify.unrolled import with_unrolled_loops
 from asmevo.verify.verdict import Basis, Counterexample, Outcome, Verdict
 

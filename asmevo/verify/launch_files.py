@@ -12,8 +12,8 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from asmevo.backend.launch import Bytes
-from asmevo.verify.launch_file import Key
-from asmevo.verify.launch_scope import Scope
+from asmevo.verify.launch.file import Key
+from asmevo.verify.launch.scope import Scope
 
 
 def read_contents(scope: Scope, place: Key, name: str, size_bytes: int) -> Bytes:

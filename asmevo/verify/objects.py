@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from asmevo.frontend.codeobject import CodeObject
 from asmevo.ir.kernel import Kernel
-from asmevo.verify.align import aligned
+from asmevo.verify.diff.align import aligned
+from asmevo.verify.diff.objects import kernels_only_differ
 from asmevo.verify.judge import Judge
-from asmevo.verify.object_diff import kernels_only_differ
 from asmevo.verify.verdict import Basis, Outcome, Verdict
 
 

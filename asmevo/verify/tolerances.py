@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asmevo.backend.launch import Buffer, Bytes
-from asmevo.verify.launch_data import element_types
+from asmevo.verify.launch.data import element_types
 
 Flags = npt.NDArray[np.bool_]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asmevo.ir.analysis.liveness import Liveness
+from asmevo.ir.analysis.dataflow.liveness import Liveness
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.effects import may_skip_vectors
 from asmevo.ir.instruction import Instruction

@@ -19,7 +19,7 @@ from pathlib import Path
 from asmevo.backend.timing.model import estimate
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
-from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.control.loops import Loops
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.printer import print_instruction

@@ -17,8 +17,8 @@ from asmevo.backend.timing.model import Estimate, estimate
 from asmevo.backend.timing.whole import dispatch_timing
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
-from asmevo.ir.analysis.loop_bounds import LoopBounds
-from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.control.loops import Loops
+from asmevo.ir.analysis.cost.loop_bounds import LoopBounds
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.kernel import Kernel
 from asmevo.passes.manager import PassManager
@@ -29,7 +29,7 @@ from asmevo.search.profile import profile_kernel
 from asmevo.search.slower import SlowerIn
 from asmevo.verify.equivalence.proof_cache import ProofCache
 from asmevo.verify.judge import Judge, Level
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from asmevo.verify.verdict import Verdict
 from bench.passes.sample import Subject
 

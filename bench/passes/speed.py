@@ -19,7 +19,7 @@ from asmevo.ir.isa.chips import chip_for
 from asmevo.passes.manager import PassManager
 from asmevo.passes.pipeline import parse_pipeline
 from asmevo.verify.judge import static_verdict
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from bench.passes.sample import compiled
 
 _LEAST = 2_000_000

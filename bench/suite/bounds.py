@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from asmevo.backend.timing.model import Estimate
 from asmevo.backend.timing.trace import representative_path
 from asmevo.backend.timing.whole import DispatchTiming
-from asmevo.ir.analysis.costs import Port, Timed
-from asmevo.ir.analysis.flow import Flow
+from asmevo.ir.analysis.control.flow import Flow
+from asmevo.ir.analysis.cost.costs import Port, Timed
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.isa.chips import chip_for
 from asmevo.ir.kernel import Kernel

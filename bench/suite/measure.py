@@ -22,7 +22,7 @@ from asmevo.passes.pipeline import parse_pipeline
 from asmevo.search.optimise import Budget, optimise
 from asmevo.search.profile import Profile, full_occupancy_cycles, profile_kernel
 from asmevo.verify.judge import Judge, Level
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from asmevo.verify.verdict import Verdict
 from bench.suite.bounds import Bound, bound
 

@@ -2,7 +2,7 @@ import pytest
 
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from support import EXAMPLES, SHIPPED
 
 

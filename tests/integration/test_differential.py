@@ -9,7 +9,7 @@ from asmevo.frontend.line import parse_line
 from asmevo.frontend.recover import recover
 from asmevo.ir.printer import print_instruction
 from asmevo.verify.differential import compare
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from asmevo.verify.verdict import Outcome
 from tests.support import EXAMPLES
 

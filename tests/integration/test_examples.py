@@ -10,9 +10,9 @@ from asmevo.diagnostics import Severity
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
 from asmevo.ir.instruction import WaitCounts
-from asmevo.verify.launches import load_launches
-from asmevo.verify.static_hazards import check_hazards
-from asmevo.verify.static_waits import check_waits, new_wait_findings
+from asmevo.verify.launch.dispatches import load_launches
+from asmevo.verify.static.hazards import check_hazards
+from asmevo.verify.static.waits import check_waits, new_wait_findings
 from tests.support import EXAMPLES, SHIPPED
 
 MANIFEST = json.loads((EXAMPLES / "kernels" / "MANIFEST.json").read_text())

@@ -9,7 +9,7 @@ from asmevo.backend.inputs import load_input
 from asmevo.frontend.recover import recover
 from asmevo.verify.infer.proposal import Hints, propose
 from asmevo.verify.infer.text import as_toml
-from asmevo.verify.launches import parse_launches
+from asmevo.verify.launch.dispatches import parse_launches
 
 CORPUS = os.environ.get("ASMEVO_CORPUS")
 MIN_FOUND = 0.8

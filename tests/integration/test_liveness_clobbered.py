@@ -15,15 +15,15 @@ from asmevo.backend.emulator import run
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.parser import parse_line
 from asmevo.frontend.recover import recover
-from asmevo.ir.analysis.defuse import DefUse
-from asmevo.ir.analysis.facts import EffectsTable
-from asmevo.ir.analysis.liveness import Liveness
+from asmevo.ir.analysis.dataflow.defuse import DefUse
+from asmevo.ir.analysis.dataflow.facts import EffectsTable
+from asmevo.ir.analysis.dataflow.liveness import Liveness
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.waits import WaitState
+from asmevo.ir.analysis.waits.needed import WaitState
 from asmevo.ir.cfg import predecessors
 from asmevo.ir.kernel import Kernel
 from asmevo.ir.registers import AGPR0, FLAT_SCRATCH, M0, SCC, UNIT_COUNT, VCC, VECTOR_MASK, VGPR0, units
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from support import EXAMPLES, SHIPPED
 
 GARBAGE = (("0x7fc0dead", "1.0", "eq"), ("0x80000001", "-1", "lg"))

@@ -9,7 +9,7 @@ import pytest
 from asmevo.backend.emulator import run
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from examples.references import REFERENCES
 from tests.reference_checks import check, inputs
 from tests.support import EXAMPLES, SHIPPED

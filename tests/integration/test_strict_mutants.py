@@ -14,7 +14,7 @@ import pytest
 from asmevo.backend.emulator import run
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from strict_mutants import ADDRESS, BARRIER, DEFINITION, KINDS, PAST, WAIT, Fate, Original, mutants
 from support import EXAMPLES, SHIPPED
 

@@ -5,7 +5,7 @@ import pytest
 
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from bench.suite.entries import KERNELS, LAUNCHES, entries
 from bench.suite.references import reference
 from tests.reference_checks import check, inputs

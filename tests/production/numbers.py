@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asmevo.verify.launch_data import element_types
+from asmevo.verify.launch.data import element_types
 
 Array = npt.NDArray[Any]
 HALF_ULP_BF16 = 2.0**-8

@@ -8,8 +8,8 @@ import pytest
 from asmevo.backend.launch import Dispatch
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
-from asmevo.verify.launch_file import read_launch_file
-from asmevo.verify.launches import parse_launches
+from asmevo.verify.launch.dispatches import parse_launches
+from asmevo.verify.launch.file import read_launch_file
 from examples.references.expected import exact
 from tests.production.cases import CASES
 from tests.production.layouts import chain_order, unshuffled

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from asmevo.backend.emulator import run
 from asmevo.backend.launch import Buffer, Dispatch
 from asmevo.ir.kernel import Kernel
-from asmevo.verify.launch_data import element_types
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.data import element_types
+from asmevo.verify.launch.dispatches import load_launches
 from examples.references.expected import Expected, between
 from tests.support import EXAMPLES
 

@@ -8,9 +8,9 @@ import pytest
 
 import asmevo
 from asmevo.diagnostics import DiagnosticError
-from asmevo.ir.analysis.liveness import Liveness
+from asmevo.ir.analysis.dataflow.liveness import Liveness
 from asmevo.report import notebook
-from asmevo.verify.kernel_diff import Change, FieldChange, InstructionChange, KernelDiff
+from asmevo.verify.diff.kernels import Change, FieldChange, InstructionChange, KernelDiff
 from asmevo.verify.verdict import Basis, Counterexample, Outcome, Verdict
 from programs import kernel_of
 from support import EXAMPLES
@@ -122,7 +122,7 @@ def test_levels_are_checked(kernel, changed):
 
 
 def test_dispatches_may_be_given_instead_of_a_file(kernel):
-    from asmevo.verify.launches import load_launches
+    from asmevo.verify.launch.dispatches import load_launches
 
     dispatches = load_launches(LAUNCH, kernel.ir)[2:3]
     assert list(kernel.emulate(dispatches, mode="fast")) == ["one column"]

@@ -7,8 +7,8 @@ import pytest
 
 from asmevo.backend.emulator.layout import FAULT_KINDS
 from asmevo.ir.isa.chips import CHIPS, FIGURES, chip
-from asmevo.verify.launch_data import FILLS, element_types
-from asmevo.verify.launch_file import Argument, LaunchTree, read_launch_file
+from asmevo.verify.launch.data import FILLS, element_types
+from asmevo.verify.launch.file import Argument, LaunchTree, read_launch_file
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -14,7 +14,7 @@ from asmevo.config import Settings
 from asmevo.config import resolve as resolve_settings
 from asmevo.passes.base import options_of
 from asmevo.passes.registry import available_passes
-from asmevo.verify.launch_file import read_launch_file
+from asmevo.verify.launch.file import read_launch_file
 from tools.docs import hooks, reference, ten_minutes
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@ from pathlib import Path
 from asmevo.diagnostics import DiagnosticError
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
-from asmevo.ir.analysis.liveness import Liveness
+from asmevo.ir.analysis.dataflow.liveness import Liveness
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.model import IssueClass

@@ -14,7 +14,7 @@ from pathlib import Path
 from asmevo.atomic import write_atomically
 from asmevo.frontend.line import parse_line
 from asmevo.frontend.llvm import TARGETS
-from asmevo.ir.analysis.costs import result_latency_cycles
+from asmevo.ir.analysis.cost.costs import result_latency_cycles
 from asmevo.ir.isa import definitions
 from asmevo.ir.isa.chips import Chip, Figure, chip
 from asmevo.ir.isa.hazards import Op, operations

@@ -27,7 +27,7 @@ from asmevo.search.optimise import Budget, in_processes, optimise
 from asmevo.search.profile import profile_kernel
 from asmevo.search.shop import Outfit
 from asmevo.verify.judge import Judge, Level
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from tools.done_log import HELP, logged, read_log
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

@@ -35,7 +35,7 @@ from asmevo.ir.printer import print_instruction
 from asmevo.ir.registers import MODE, SCC
 from asmevo.ir.semantics.expr import Domain
 from asmevo.ir.semantics.registry import program_of
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 
 ROOT = Path(__file__).resolve().parents[2]
 LANES, SCALARS = 64, 128

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from asmevo.ir.analysis.hazard_parts import HazardFacts, meets
+from asmevo.ir.analysis.hazards.parts import HazardFacts, meets
 from asmevo.ir.effects import OPAQUE, effects
 from asmevo.ir.instruction import Immediate, Instruction, Register, WaitCounts
 from asmevo.ir.isa.hazards import LOOK_BACK, rules_for

@@ -23,10 +23,10 @@ from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
 from asmevo.ir.kernel import Kernel
 from asmevo.verify.equivalence.kernel import prove_kernel
-from asmevo.verify.static_definedness import check_definedness
-from asmevo.verify.static_hazards import new_hazard_findings
-from asmevo.verify.static_resources import check_lds
-from asmevo.verify.static_waits import new_wait_findings
+from asmevo.verify.static.definedness import check_definedness
+from asmevo.verify.static.hazards import new_hazard_findings
+from asmevo.verify.static.resources import check_lds
+from asmevo.verify.static.waits import new_wait_findings
 from tools.done_log import HELP, logged, read_log
 from tools.static_mutants.mutants import (
     KINDS,

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from asmevo.diagnostics import printable
 from asmevo.frontend.lowering import frozen_reason
 from asmevo.ir.abi import KernelArgument, KernelDescriptor, KernelMetadata
-from asmevo.ir.analysis.defuse import DefUse
-from asmevo.ir.analysis.loops import Loop, Loops
+from asmevo.ir.analysis.control.loops import Loop, Loops
+from asmevo.ir.analysis.dataflow.defuse import DefUse
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.cfg import predecessors
 from asmevo.ir.instruction import Immediate, Instruction, Register

@@ -1,7 +1,7 @@
 """What the memory instructions of a run did: executions, bytes, segments touched, LDS bank clocks, buffers reached.
 
-Owns the counting. Segments and bank clocks follow the rules of `ir.analysis.coalescing` and `ir.isa.lds_banks`; no cache is
-modelled, so bytes are those that lanes asked for.
+Owns the counting. Segments and bank clocks follow the rules of `ir.analysis.memory.coalescing` and `ir.isa.lds_banks`; no cache
+is modelled, so bytes are those that lanes asked for.
 """
 
 # NumPy's own stubs leave several methods of plain arrays partially unknown.
@@ -18,7 +18,7 @@ import numpy as np
 from asmevo.backend.emulator.layout import LANES, REGION_PAD, REGION_SHIFT
 from asmevo.backend.observe.accesses import Access, AccessReader
 from asmevo.backend.observe.watch import Moment, Watch
-from asmevo.ir.analysis.coalescing import SEGMENT_BYTES
+from asmevo.ir.analysis.memory.coalescing import SEGMENT_BYTES
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.lds_banks import BankCycles, bank_cycles, phases
 from asmevo.ir.isa.model import Space

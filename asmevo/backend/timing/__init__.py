@@ -2,7 +2,7 @@
 
 from asmevo.backend.timing.model import BlockCost, Estimate, estimate
 from asmevo.backend.timing.occupancy import occupancy, resident_waves, waves_per_simd
-from asmevo.ir.analysis.costs import result_latency_cycles, unit_busy_cycles
+from asmevo.ir.analysis.cost.costs import result_latency_cycles, unit_busy_cycles
 from asmevo.ir.isa.chips import Chip, Figure, bound_to, chip, chip_for
 
 __all__ = [

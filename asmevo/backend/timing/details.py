@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from asmevo.backend.layout import lay_out
 from asmevo.backend.timing.program import NO_DETAIL, Detail
-from asmevo.ir.analysis.bank_conflicts import BankConflicts
-from asmevo.ir.analysis.coalescing import Coalescing
-from asmevo.ir.analysis.costs import LANES
+from asmevo.ir.analysis.cost.costs import LANES
 from asmevo.ir.analysis.manager import AnalysisManager
+from asmevo.ir.analysis.memory.bank_conflicts import BankConflicts
+from asmevo.ir.analysis.memory.coalescing import Coalescing
 from asmevo.ir.instruction import Immediate, Instruction, Label
 from asmevo.ir.isa.chips import Chip
 from asmevo.ir.isa.lds_banks import phases

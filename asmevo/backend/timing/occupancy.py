@@ -8,8 +8,8 @@ from __future__ import annotations
 from asmevo.backend.launch import Dispatch
 from asmevo.diagnostics import fail
 from asmevo.ir.abi import KernelDescriptor
+from asmevo.ir.analysis.cost.pressure import SCALAR_FILE, Pressure, waves_for_vector_total
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.pressure import SCALAR_FILE, Pressure, waves_for_vector_total
 from asmevo.ir.isa.chips import Chip, chip_for
 from asmevo.ir.kernel import Kernel
 

@@ -1,6 +1,6 @@
 """Lays a kernel, its paths and a chip out in the words that the machine reads, and reads its tallies back.
 
-Owns the encoding. It must not decide what an instruction costs (that is `ir.analysis.costs`) or which way a wave goes.
+Owns the encoding. It must not decide what an instruction costs (that is `ir.analysis.cost.costs`) or which way a wave goes.
 """
 
 # NumPy's own stubs leave several methods of plain arrays partially unknown.
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asmevo.backend.timing import machine, words
-from asmevo.ir.analysis.costs import Port, Timed
+from asmevo.ir.analysis.cost.costs import Port, Timed
 from asmevo.ir.isa.chips import Chip
 
 Array = npt.NDArray[np.int64]

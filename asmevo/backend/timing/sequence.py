@@ -15,7 +15,7 @@ import numpy as np
 
 from asmevo.backend.timing import words
 from asmevo.backend.timing.program import Builder, Trace
-from asmevo.ir.analysis.costs import Timed
+from asmevo.ir.analysis.cost.costs import Timed
 from asmevo.ir.isa.chips import Chip, chip_for
 
 

@@ -21,9 +21,9 @@ from asmevo.backend.timing.program import Array, Builder, Figures, Machine, Trac
 from asmevo.backend.timing.stalls import by_cause
 from asmevo.backend.timing.trace import assumed_executions, block_executions, representative_path
 from asmevo.diagnostics import fail
-from asmevo.ir.analysis.costs import Timed, decoder
-from asmevo.ir.analysis.flow import Flow
-from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.control.flow import Flow
+from asmevo.ir.analysis.control.loops import Loops
+from asmevo.ir.analysis.cost.costs import Timed, decoder
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.chips import Chip, chip_for

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 Words = list[int]
 
-# Ports, as `ir.analysis.costs.Port`.
+# Ports, as `ir.analysis.cost.costs.Port`.
 INTERNAL, VALU, MATRIX, SALU, LDS, VMEM, PORTS = range(7)
 
 # What a wave waits for; `program.CAUSES` has the names.

@@ -1,7 +1,7 @@
 """Wait-state facts: which pairs of instructions need how many issue slots between them.
 
-Owns the table and how an opcode falls into its classes. It must not search code: `ir.analysis.hazards` and the independent
-check in `verify` do that, each with its own interpretation of `Part`.
+Owns the table and how an opcode falls into its classes. It must not search code: `ir.analysis.hazards.needed` and the
+independent check in `verify` do that, each with its own interpretation of `Part`.
 
 Sources: G3 (MI300 CDNA3 ISA guide 4.5 and table 37), G2 and G4 (MI200 and CDNA4 guides; table 38 in G4), HR (LLVM
 GCNHazardRecognizer.cpp), RR (rocRoller wait-state observers). Where they differ, `documented` is the vendor's figure and `llvm`

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from asmevo.backend.resources import MAX_ARCH_VGPRS, MAX_SGPRS, SGPR_EXTRAS, fitted, granted_by
+from asmevo.ir.analysis.cost.occupancy_steps import scalar_limit, vector_limit, waves_for_scalars
+from asmevo.ir.analysis.cost.pressure import Pressure, waves_for_vector_total
+from asmevo.ir.analysis.cost.reach import Reach
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.occupancy_steps import scalar_limit, vector_limit, waves_for_scalars
-from asmevo.ir.analysis.pressure import Pressure, waves_for_vector_total
-from asmevo.ir.analysis.reach import Reach
 from asmevo.ir.instruction import Instruction, Operand, Register
 from asmevo.ir.isa import lookup
 from asmevo.ir.kernel import Kernel

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass
 
-from asmevo.ir.analysis.facts import EffectsTable
-from asmevo.ir.analysis.flow import Flow
-from asmevo.ir.analysis.liveness import Liveness
+from asmevo.ir.analysis.control.flow import Flow
+from asmevo.ir.analysis.dataflow.facts import EffectsTable
+from asmevo.ir.analysis.dataflow.liveness import Liveness
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.waits import WaitState
+from asmevo.ir.analysis.waits.needed import WaitState
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Immediate, Instruction, Register
 from asmevo.ir.kernel import Kernel

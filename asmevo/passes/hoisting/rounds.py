@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from asmevo.ir.analysis.facts import reads_any_lane
-from asmevo.ir.analysis.liveness import Liveness
+from asmevo.ir.analysis.dataflow.facts import reads_any_lane
+from asmevo.ir.analysis.dataflow.liveness import Liveness
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.effects import Effects, effects
 from asmevo.ir.instruction import Instruction, Register

@@ -10,8 +10,8 @@ import enum
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
-from asmevo.ir.analysis.facts import EffectsTable, reads_any_lane
-from asmevo.ir.analysis.flow import Flow
+from asmevo.ir.analysis.control.flow import Flow
+from asmevo.ir.analysis.dataflow.facts import EffectsTable, reads_any_lane
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.instruction import Instruction, Operand
 from asmevo.ir.isa.model import Flag, IssueClass

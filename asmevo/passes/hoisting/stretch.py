@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from asmevo.ir.analysis.facts import EffectsTable
-from asmevo.ir.analysis.flow import Flow
-from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.control.flow import Flow
+from asmevo.ir.analysis.control.loops import Loops
+from asmevo.ir.analysis.dataflow.facts import EffectsTable
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.instruction import Instruction, Register
 from asmevo.ir.isa.model import Access, Flag, IssueClass, Space

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from asmevo.ir.analysis.costs import Port, Timed, decoder
+from asmevo.ir.analysis.cost.costs import Port, Timed, decoder
 from asmevo.ir.isa.chips import chip_for
 from asmevo.ir.memo import OfText
 from asmevo.ir.registers import units

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from asmevo.backend.timing.sequence import SequenceCost, sequence_cost
-from asmevo.ir.analysis.costs import Timed
+from asmevo.ir.analysis.cost.costs import Timed
 from asmevo.ir.instruction import Instruction, WaitCounts
 from asmevo.ir.isa import lookup
 from asmevo.ir.isa.chips import chip_for

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from asmevo.diagnostics import printable
-from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.control.loops import Loops
 from asmevo.ir.finding import Finding
 from asmevo.ir.registers import FLAT_SCRATCH, VECTOR_MASK, unit_name, units
 from asmevo.report.subject import Subject

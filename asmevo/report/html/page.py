@@ -13,8 +13,8 @@ from importlib import resources
 
 from asmevo import __version__
 from asmevo.diagnostics import printable
-from asmevo.ir.analysis.flow import Flow
-from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.control.flow import Flow
+from asmevo.ir.analysis.control.loops import Loops
 from asmevo.ir.finding import Finding
 from asmevo.ir.printer import print_instruction
 from asmevo.report.explanations import hint

@@ -18,10 +18,10 @@ from llvmlite import ir
 
 from asmevo.backend.emulator.irkit import I1, I32, I64, Function, Value, const
 from asmevo.diagnostics import fail, printable
-from asmevo.ir.analysis.liveness import Liveness
+from asmevo.ir.analysis.dataflow.liveness import Liveness
+from asmevo.ir.analysis.dataflow.ssa import Ssa, SsaBlock, SsaEdge, SsaValue
+from asmevo.ir.analysis.dataflow.ssa_steps import Steps
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.ssa import Ssa, SsaBlock, SsaEdge, SsaValue
-from asmevo.ir.analysis.ssa_steps import Steps
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.isa.model import IssueClass
 from asmevo.ir.kernel import Kernel

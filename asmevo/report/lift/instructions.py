@@ -19,8 +19,8 @@ from asmevo.backend.emulator.floats import FLOAT_OPS
 from asmevo.backend.emulator.form import expressions, nodes
 from asmevo.backend.emulator.irkit import I1, I32, I64, Function, Value, const
 from asmevo.diagnostics import printable
-from asmevo.ir.analysis.ssa import SsaOp
-from asmevo.ir.analysis.ssa_steps import Steps
+from asmevo.ir.analysis.dataflow.ssa import SsaOp
+from asmevo.ir.analysis.dataflow.ssa_steps import Steps
 from asmevo.ir.instruction import Immediate, Instruction, Operand, Register, Symbolic
 from asmevo.ir.isa.model import Flag, IssueClass, Role
 from asmevo.ir.printer import print_instruction, print_modifier, print_operand

@@ -15,7 +15,7 @@ from typing import Any
 from asmevo import __version__
 from asmevo.backend.timing import estimate
 from asmevo.diagnostics import printable
-from asmevo.ir.analysis.flow import Flow
+from asmevo.ir.analysis.control.flow import Flow
 from asmevo.ir.kernel import Kernel
 from asmevo.report.html.data import script_json
 from asmevo.report.html.figures import pressure_curve, text

@@ -24,7 +24,7 @@ from asmevo.report.story.changes import BlockChange, changes
 from asmevo.search.lineage import Lineage, Node, Run, edits
 from asmevo.search.lineage.records import Tried
 from asmevo.search.profile import Profile, profile_kernel
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 
 
 @dataclass(frozen=True, slots=True)

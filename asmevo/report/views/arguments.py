@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asmevo.ir.analysis.addresses import MemoryAccesses
-from asmevo.ir.analysis.kernargs import KernargUse
+from asmevo.ir.analysis.memory.addresses import MemoryAccesses
+from asmevo.ir.analysis.memory.kernargs import KernargUse
 from asmevo.ir.isa.model import Access
 from asmevo.report.subject import Subject, place_of
 from asmevo.report.views.table import table

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asmevo.ir.analysis.divergence import Divergence
-from asmevo.ir.analysis.flow import Flow
-from asmevo.ir.analysis.loops import Loops
-from asmevo.ir.analysis.postdominance import PostDominance
+from asmevo.ir.analysis.control.flow import Flow
+from asmevo.ir.analysis.control.loops import Loops
+from asmevo.ir.analysis.control.postdominance import PostDominance
+from asmevo.ir.analysis.dataflow.divergence import Divergence
 from asmevo.ir.cfg import build_cfg
 from asmevo.report.subject import Subject
 from asmevo.report.views.table import cut, cycles, table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asmevo.ir.analysis.hazards import HazardState, NopNeeds
+from asmevo.ir.analysis.hazards.needed import HazardState, NopNeeds
 from asmevo.ir.instruction import Immediate, Instruction
 from asmevo.ir.printer import print_instruction
 from asmevo.report.subject import Subject, place_of

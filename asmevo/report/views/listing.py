@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asmevo.diagnostics import printable
-from asmevo.ir.analysis.waits import WaitState
+from asmevo.ir.analysis.waits.needed import WaitState
 from asmevo.ir.printer import print_instruction
 from asmevo.report.subject import Subject, place_of
 from asmevo.report.views.pressure import live_counts

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asmevo.ir.analysis.induction import Inductions
-from asmevo.ir.analysis.loop_bounds import LoopBound, LoopBounds
-from asmevo.ir.analysis.loops import Loop, Loops
+from asmevo.ir.analysis.control.loops import Loop, Loops
+from asmevo.ir.analysis.cost.loop_bounds import LoopBound, LoopBounds
+from asmevo.ir.analysis.values.induction import Inductions
 from asmevo.ir.printer import print_instruction
 from asmevo.report.subject import Subject, place_of
 from asmevo.report.views.pressure import live_counts

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from asmevo.ir.analysis.addresses import MemoryAccess, MemoryAccesses
-from asmevo.ir.analysis.bank_conflicts import BankConflicts
-from asmevo.ir.analysis.coalescing import Coalescing, Segments
+from asmevo.ir.analysis.memory.addresses import MemoryAccess, MemoryAccesses
+from asmevo.ir.analysis.memory.bank_conflicts import BankConflicts
+from asmevo.ir.analysis.memory.coalescing import Coalescing, Segments
 from asmevo.report.subject import Subject, place_of
 from asmevo.report.views.table import cut, table
 

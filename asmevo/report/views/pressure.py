@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asmevo.ir.analysis.facts import EffectsTable
-from asmevo.ir.analysis.liveness import Liveness
-from asmevo.ir.analysis.occupancy_steps import OccupancySteps
-from asmevo.ir.analysis.pressure import SGPR_MASK, Peak, Pressure
-from asmevo.ir.analysis.written import Written
+from asmevo.ir.analysis.cost.occupancy_steps import OccupancySteps
+from asmevo.ir.analysis.cost.pressure import SGPR_MASK, Peak, Pressure
+from asmevo.ir.analysis.dataflow.facts import EffectsTable
+from asmevo.ir.analysis.dataflow.liveness import Liveness
+from asmevo.ir.analysis.dataflow.written import Written
 from asmevo.ir.kernel import Kernel
 from asmevo.ir.registers import AGPR_MASK, VGPR_MASK, RegisterFile
 from asmevo.report.subject import Subject, place_of

@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 from asmevo.diagnostics import printable
-from asmevo.ir.analysis.loops import Loops
-from asmevo.ir.analysis.occupancy_steps import OccupancySteps
-from asmevo.ir.analysis.pressure import Pressure
+from asmevo.ir.analysis.control.loops import Loops
+from asmevo.ir.analysis.cost.occupancy_steps import OccupancySteps
+from asmevo.ir.analysis.cost.pressure import Pressure
 from asmevo.report.findings import counts
 from asmevo.report.subject import Subject
 from asmevo.report.views.table import table

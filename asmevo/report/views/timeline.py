@@ -1,16 +1,17 @@
 """View `timeline`: when the cycle model issues each instruction of an innermost loop, and what it waits for before.
 
-Owns the layout in time. Costs are those of `ir.analysis.costs`, stalls those of the estimate: means over the rounds it played.
+Owns the layout in time. Costs are those of `ir.analysis.cost.costs`, stalls those of the estimate: means over the rounds
+that it played.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asmevo.ir.analysis.costs import decode
-from asmevo.ir.analysis.flow import Flow
-from asmevo.ir.analysis.loop_bounds import LoopBounds
-from asmevo.ir.analysis.loops import Loop, Loops
+from asmevo.ir.analysis.control.flow import Flow
+from asmevo.ir.analysis.control.loops import Loop, Loops
+from asmevo.ir.analysis.cost.costs import decode
+from asmevo.ir.analysis.cost.loop_bounds import LoopBounds
 from asmevo.ir.isa.chips import chip_for
 from asmevo.ir.printer import print_instruction
 from asmevo.report.subject import Subject, place_of

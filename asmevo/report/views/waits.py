@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from asmevo.ir.analysis.redundancy import Redundancy
-from asmevo.ir.analysis.waits import WaitState
+from asmevo.ir.analysis.waits.needed import WaitState
+from asmevo.ir.analysis.waits.redundancy import Redundancy
 from asmevo.ir.instruction import WaitCounts
 from asmevo.ir.isa.model import Counter
 from asmevo.ir.printer import print_operand

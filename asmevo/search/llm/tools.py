@@ -14,7 +14,7 @@ from pydantic import Field
 
 from asmevo.diagnostics import fail
 from asmevo.ir import isa
-from asmevo.ir.analysis.costs import result_latency_cycles, unit_busy_cycles
+from asmevo.ir.analysis.cost.costs import result_latency_cycles, unit_busy_cycles
 from asmevo.ir.isa.chips import chip_for
 from asmevo.ir.isa.model import OpcodeDef
 from asmevo.ir.registers import unit_name, units

@@ -11,14 +11,14 @@ from functools import cached_property
 from typing import Any, Literal
 
 from asmevo.backend.timing.model import Estimate
-from asmevo.ir.analysis.dependence import DependenceGraph, Edge, Kind
-from asmevo.ir.analysis.hazards import HazardState, NopNeeds
-from asmevo.ir.analysis.liveness import Liveness
-from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.control.loops import Loops
+from asmevo.ir.analysis.cost.pressure import Pressure
+from asmevo.ir.analysis.dataflow.dependence import DependenceGraph, Edge, Kind
+from asmevo.ir.analysis.dataflow.liveness import Liveness
+from asmevo.ir.analysis.hazards.needed import HazardState, NopNeeds
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.pressure import Pressure
-from asmevo.ir.analysis.redundancy import Redundancy
-from asmevo.ir.analysis.waits import WaitState
+from asmevo.ir.analysis.waits.needed import WaitState
+from asmevo.ir.analysis.waits.redundancy import Redundancy
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Block, Kernel

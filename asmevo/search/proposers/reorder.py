@@ -6,7 +6,7 @@ import random
 from collections.abc import Generator
 from dataclasses import dataclass
 
-from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.control.loops import Loops
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.passes.regions import Region, RegionGraph, regions_of, reordered
 from asmevo.search.digests import is_same

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from asmevo.backend.timing.sequence import sequence_cost
 from asmevo.diagnostics import DiagnosticError
-from asmevo.ir.analysis.liveness import Liveness
-from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.control.loops import Loops
+from asmevo.ir.analysis.dataflow.liveness import Liveness
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import Instruction

@@ -18,8 +18,8 @@ from asmevo.ir.kernel import Kernel
 from asmevo.verify.capture.folder import Capture, Region, check_contents, contents
 from asmevo.verify.capture.pieces import Inside, Piece, kernarg_pieces, links_inside
 from asmevo.verify.infer.text import quoted
-from asmevo.verify.launch_contents import MAX_BUFFER_BYTES
-from asmevo.verify.launches import MAX_GROUPS, MAX_LDS_BYTES
+from asmevo.verify.launch.contents import MAX_BUFFER_BYTES
+from asmevo.verify.launch.dispatches import MAX_GROUPS, MAX_LDS_BYTES
 
 _DATA = ".data"
 """What a folder of copies has behind the launch file's name."""

@@ -11,10 +11,10 @@ import enum
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from asmevo.ir.analysis.addresses import AddressForm, MemoryAccess, MemoryAccesses
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.value import Value
-from asmevo.ir.analysis.values import Values
+from asmevo.ir.analysis.memory.addresses import AddressForm, MemoryAccess, MemoryAccesses
+from asmevo.ir.analysis.values.fixpoint import Values
+from asmevo.ir.analysis.values.value import Value
 from asmevo.ir.isa.model import Space
 from asmevo.ir.registers import AGPR0, MODE, SCC, VGPR0, units
 from asmevo.verify.equivalence.extents import Extent

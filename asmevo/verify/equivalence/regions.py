@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.control.loops import Loops
 from asmevo.ir.cfg import predecessors
 from asmevo.ir.instruction import Instruction
 from asmevo.ir.kernel import Block, Kernel

@@ -15,7 +15,7 @@ from asmevo.backend.launch import BufferLink
 from asmevo.ir.kernel import Kernel
 from asmevo.verify.infer.probe import Geometry, Probe, Prober, Use
 from asmevo.verify.infer.slots import POINTER_BYTES, Slot, SlotKind
-from asmevo.verify.launches import MAX_KERNARG_BYTES
+from asmevo.verify.launch.dispatches import MAX_KERNARG_BYTES
 
 SIZES = (64, 256, 128, 1024, 512, 32, 16, 4096, 8, 4, 2, 1)
 """What all scalars are set to, one after another, until a run touches everything; then what each alone is set to."""

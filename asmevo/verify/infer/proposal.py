@@ -20,8 +20,8 @@ from asmevo.verify.infer.explore import Effect, Explorer, Launch
 from asmevo.verify.infer.probe import Geometry, Probe, Use
 from asmevo.verify.infer.slots import Slot, find_slots
 from asmevo.verify.infer.types import TypeGuesser
-from asmevo.verify.launch_data import element_types
-from asmevo.verify.launches import MAX_GROUP_ITEMS, MAX_KERNARG_BYTES, parse_launches
+from asmevo.verify.launch.data import element_types
+from asmevo.verify.launch.dispatches import MAX_GROUP_ITEMS, MAX_KERNARG_BYTES, parse_launches
 
 DEFAULT_GROUP_ITEMS = 256
 _FLOATS = ("f64", "f32", "f16", "bf16", "fp8", "bf8")

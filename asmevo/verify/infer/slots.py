@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from asmevo.ir.abi import KernelArgument
-from asmevo.ir.analysis.addresses import MemoryAccesses
-from asmevo.ir.analysis.kernargs import KernargUse
-from asmevo.ir.analysis.liveness import Liveness
+from asmevo.ir.analysis.dataflow.liveness import Liveness
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.values import Values
+from asmevo.ir.analysis.memory.addresses import MemoryAccesses
+from asmevo.ir.analysis.memory.kernargs import KernargUse
+from asmevo.ir.analysis.values.fixpoint import Values
 from asmevo.ir.instruction import Register
 from asmevo.ir.isa import base_mnemonic
 from asmevo.ir.kernel import Kernel

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from asmevo.ir.analysis.facts import EffectsTable
+from asmevo.ir.analysis.dataflow.facts import EffectsTable
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.effects import Effects
 from asmevo.ir.instruction import Instruction, Register

@@ -10,7 +10,7 @@ from asmevo.diagnostics import DiagnosticError
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
 from asmevo.verify.differential import compare
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from asmevo.verify.verdict import Outcome
 from containers import DATA, HISTOGRAM
 from support import EXAMPLES

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from asmevo.cli.main import app
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from captures import write_capture
 from support import EXAMPLES
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from asmevo.backend.emulator.reference_matrix import Operands, multiply
 from asmevo.ir.semantics.matrix import plain_operation
-from asmevo.verify.launch_data import element_types
+from asmevo.verify.launch.data import element_types
 from examples.references.arithmetic import exp2, fma, halve, pair, rsqrt, workgroup_sum
 from examples.references.expected import between, exact
 from examples.references.matrix import BF16, F16, FP8, multiply_add

@@ -4,7 +4,7 @@ from typing import ClassVar
 import pytest
 
 from asmevo.frontend.parser import parse_source
-from asmevo.ir.analysis.liveness import Liveness
+from asmevo.ir.analysis.dataflow.liveness import Liveness
 from asmevo.passes.base import KernelPass, OptionInfo, PassContext, option, options_of
 from asmevo.passes.registry import available_passes
 

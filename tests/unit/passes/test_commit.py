@@ -5,7 +5,7 @@ from asmevo.frontend.parser import parse_source
 from asmevo.ir.printer import print_instruction
 from asmevo.passes.base import PassContext
 from asmevo.passes.commit import commit
-from asmevo.verify.static_hazards import check_hazards
+from asmevo.verify.static.hazards import check_hazards
 
 TEXT = """
 a:

@@ -4,7 +4,7 @@ import pytest
 
 from asmevo.frontend.parser import parse_source
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.waits import WaitState
+from asmevo.ir.analysis.waits.needed import WaitState
 from asmevo.ir.printer import print_instruction
 from asmevo.passes.erasure import without
 from asmevo.passes.wait_states import AllowedShortfalls

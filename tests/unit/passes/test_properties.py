@@ -26,8 +26,8 @@ from asmevo.passes.unroll_prefetch import UnrollPrefetch
 from asmevo.passes.waitcnt_hoist import WaitcntHoist
 from asmevo.passes.waitcnt_insert import WaitcntInsert
 from asmevo.passes.waitcnt_relax import WaitcntRelax
-from asmevo.verify.static_hazards import check_hazards
-from asmevo.verify.static_waits import check_waits
+from asmevo.verify.static.hazards import check_hazards
+from asmevo.verify.static.waits import check_waits
 
 vector = st.integers(0, 5).map(lambda n: f"v{n}")
 quad = st.sampled_from(["v[8:11]", "v[12:15]"])

@@ -6,13 +6,13 @@ from asmevo.diagnostics import Severity
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.waits import WaitState
+from asmevo.ir.analysis.waits.needed import WaitState
 from asmevo.ir.verifier import verify_kernel
 from asmevo.passes.fillers import is_filler
 from asmevo.passes.regions import RegionGraph, regions_of, reordered
 from asmevo.passes.wait_states import AllowedShortfalls
-from asmevo.verify.static_hazards import check_hazards
-from asmevo.verify.static_waits import check_waits
+from asmevo.verify.static.hazards import check_hazards
+from asmevo.verify.static.waits import check_waits
 from support import EXAMPLES, SHIPPED
 
 

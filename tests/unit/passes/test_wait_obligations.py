@@ -1,5 +1,5 @@
 from asmevo.frontend.line import parse_line
-from asmevo.ir.analysis.brackets import Brackets
+from asmevo.ir.analysis.waits.brackets import Brackets
 from asmevo.ir.instruction import WaitCounts
 from asmevo.passes.fillers import is_filler
 from asmevo.passes.wait_obligations import WaitObligations

@@ -5,7 +5,7 @@ from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.passes.manager import PassManager
 from asmevo.passes.pipeline import parse_pipeline
 from asmevo.passes.wait_states import AllowedShortfalls, with_body
-from asmevo.verify.static_hazards import new_hazard_findings
+from asmevo.verify.static.hazards import new_hazard_findings
 
 SOURCE = """k:
   v_mfma_f32_32x32x8_f16 a[0:15], v[0:1], v[2:3], a[0:15]

@@ -15,7 +15,7 @@ from asmevo.ir.isa import definitions
 from asmevo.ir.isa.model import IssueClass
 from asmevo.ir.kernel import Block, Kernel
 from asmevo.report.lift import print_block_as_llvm_ir, print_llvm_ir
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from lifted import NotRunnableError, run_lifted
 from line_forms import lines_of
 from programs import kernel_of

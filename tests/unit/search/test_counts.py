@@ -16,7 +16,7 @@ from asmevo.search.proposers.pipelines import PipelineProposer
 from asmevo.search.recording import Asked, recorder_for
 from asmevo.search.records import Status
 from asmevo.verify.judge import Judge, Level
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from support import EXAMPLES
 
 SUITE = EXAMPLES.parent / "bench" / "suite"

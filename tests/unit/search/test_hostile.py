@@ -15,7 +15,7 @@ from asmevo.search.proposal import Proposal
 from asmevo.search.records import Status
 from asmevo.search.shop import Judging, Outfit, Shop
 from asmevo.verify.judge import Judge, Level
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from hostile import KINDS
 from support import EXAMPLES
 

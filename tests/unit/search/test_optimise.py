@@ -12,7 +12,7 @@ from asmevo.search.evidence import evidence
 from asmevo.search.optimise import Budget, optimise
 from asmevo.search.profile import profile_kernel
 from asmevo.search.records import Status
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from asmevo.verify.verdict import Basis, Counterexample, Outcome, Verdict
 from support import EXAMPLES
 

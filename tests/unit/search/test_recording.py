@@ -11,7 +11,7 @@ from asmevo.search.lineage import Lineage
 from asmevo.search.optimise import Budget, optimise
 from asmevo.search.recording import Asked, recorder_for
 from asmevo.search.replay import verified_pairs
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from asmevo.verify.verdict import Basis, Outcome, Verdict
 from support import EXAMPLES
 

@@ -7,7 +7,7 @@ from asmevo.frontend.parser import parse_source
 from asmevo.frontend.recover import recover
 from asmevo.ir.printer import print_kernel
 from asmevo.search.slower import SlowerIn
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 

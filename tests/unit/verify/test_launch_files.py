@@ -9,7 +9,7 @@ import pytest
 from asmevo.backend.launch import BufferLink
 from asmevo.diagnostics import DiagnosticError
 from asmevo.ir.kernel import Kernel
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 
 HEAD = "version = 1\ngrid = [1]\nworkgroup = [64]\n"
 KERNEL = Kernel("k", "gfx942", (), ())

@@ -3,7 +3,7 @@
 import random
 
 from asmevo.frontend.source import parse_source
-from asmevo.verify.static_waits import MISSING_WAIT, check_waits
+from asmevo.verify.static.waits import MISSING_WAIT, check_waits
 
 MASK = (1 << 32) - 1
 BLOCKS, INPUTS, STEPS, PROGRAMS = 4, 40, 60, 40

@@ -5,7 +5,7 @@ from asmevo.backend.launch import Buffer, RunResult, Tolerance
 from asmevo.diagnostics import DiagnosticError
 from asmevo.verify.differential import compare
 from asmevo.verify.expected import differences
-from asmevo.verify.launch_data import element_types
+from asmevo.verify.launch.data import element_types
 from asmevo.verify.tolerances import agreeing
 from asmevo.verify.verdict import Outcome
 from unit.backend.emulator.small_kernels import dispatch, kernel

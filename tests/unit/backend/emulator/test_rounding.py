@@ -11,7 +11,7 @@ from asmevo.backend.emulator import run
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.parser import parse_line
 from asmevo.frontend.recover import recover
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from machines import Step, differences, random_machine
 from reference_step import run_reference
 from support import EXAMPLES

@@ -11,7 +11,7 @@ from asmevo.backend.emulator import run
 from asmevo.backend.launch import Dispatch
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from tests.support import EXAMPLES
 
 Arrays = dict[str, np.ndarray]

@@ -9,7 +9,7 @@ from asmevo.backend.observe.watch import Watch
 from asmevo.backend.observe.waves import Filter, Stop, Trace
 from asmevo.frontend.recover import recover
 from asmevo.ir.registers import VGPR0
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from support import EXAMPLES, SHIPPED
 from unit.backend.emulator.small_kernels import POINTERS, dispatch, kernel, output, words
 

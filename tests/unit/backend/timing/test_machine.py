@@ -8,7 +8,7 @@ import pytest
 from asmevo.backend.timing import chip, words
 from asmevo.backend.timing.program import NO_DETAIL, Builder, Detail, Figures, Trace
 from asmevo.frontend.parser import parse_line
-from asmevo.ir.analysis.costs import decoder
+from asmevo.ir.analysis.cost.costs import decoder
 
 POOL = (
     "global_load_dword v{d}, v0, s[0:1]", "ds_read_b32 v{d}, v{s}", "ds_write_b128 v{d}, v[4:7]",

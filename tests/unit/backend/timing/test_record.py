@@ -14,7 +14,7 @@ from asmevo.diagnostics import DiagnosticError
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
 from asmevo.frontend.source import parse_source
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from support import EXAMPLES, SHIPPED
 
 

@@ -2,7 +2,7 @@
 
 from asmevo.backend.timing.trace import edge_executions, representative_path
 from asmevo.frontend.parser import parse_source
-from asmevo.ir.analysis.flow import Flow
+from asmevo.ir.analysis.control.flow import Flow
 from asmevo.ir.analysis.manager import AnalysisManager
 
 TRIANGLE = """

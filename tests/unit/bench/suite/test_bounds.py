@@ -6,7 +6,7 @@ from asmevo.backend.timing.model import estimate
 from asmevo.passes.manager import PassManager
 from asmevo.passes.pipeline import parse_pipeline
 from asmevo.search.profile import profile_kernel
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from bench.suite.bounds import least_cycles
 from bench.suite.entries import KERNELS, LAUNCHES
 from tests.programs import kernel_of

@@ -11,7 +11,7 @@ import pytest
 
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from bench.suite import measure
 from bench.suite.__main__ import main
 from bench.suite.bounds import Bound

@@ -7,19 +7,19 @@ import pytest
 
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
-from asmevo.ir.analysis.addresses import MemoryAccesses
-from asmevo.ir.analysis.bank_conflicts import BankConflicts
-from asmevo.ir.analysis.coalescing import Coalescing
-from asmevo.ir.analysis.dead_code import DeadCode
-from asmevo.ir.analysis.divergence import Divergence
-from asmevo.ir.analysis.induction import Inductions
-from asmevo.ir.analysis.kernargs import KernargUse
-from asmevo.ir.analysis.loop_bounds import LoopBounds
-from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.control.loops import Loops
+from asmevo.ir.analysis.control.postdominance import PostDominance
+from asmevo.ir.analysis.cost.loop_bounds import LoopBounds
+from asmevo.ir.analysis.cost.occupancy_steps import OccupancySteps
+from asmevo.ir.analysis.dataflow.dead_code import DeadCode
+from asmevo.ir.analysis.dataflow.divergence import Divergence
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.occupancy_steps import OccupancySteps
-from asmevo.ir.analysis.postdominance import PostDominance
-from asmevo.ir.analysis.redundancy import Redundancy
+from asmevo.ir.analysis.memory.addresses import MemoryAccesses
+from asmevo.ir.analysis.memory.bank_conflicts import BankConflicts
+from asmevo.ir.analysis.memory.coalescing import Coalescing
+from asmevo.ir.analysis.memory.kernargs import KernargUse
+from asmevo.ir.analysis.values.induction import Inductions
+from asmevo.ir.analysis.waits.redundancy import Redundancy
 from support import EXAMPLES, SHIPPED
 
 CORPUS = os.environ.get("ASMEVO_CORPUS")

@@ -5,10 +5,10 @@ import pytest
 from asmevo.backend.timing import estimate
 from asmevo.frontend.codeobject import load_file
 from asmevo.frontend.recover import recover
-from asmevo.ir.analysis.hazards import HazardState, NopNeeds
+from asmevo.ir.analysis.cost.pressure import Pressure
+from asmevo.ir.analysis.hazards.needed import HazardState, NopNeeds
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.pressure import Pressure
-from asmevo.ir.analysis.waits import WaitNeeds, WaitState
+from asmevo.ir.analysis.waits.needed import WaitNeeds, WaitState
 from support import EXAMPLES, SHIPPED
 
 

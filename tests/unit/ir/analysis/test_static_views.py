@@ -5,16 +5,16 @@ from dataclasses import replace
 import pytest
 
 from asmevo.ir.abi import KernelArgument, KernelMetadata
-from asmevo.ir.analysis.bank_conflicts import BankConflicts
-from asmevo.ir.analysis.coalescing import Coalescing
-from asmevo.ir.analysis.dead_code import DeadCode
-from asmevo.ir.analysis.kernargs import KernargUse
-from asmevo.ir.analysis.liveness import Liveness
+from asmevo.ir.analysis.control.postdominance import PostDominance
+from asmevo.ir.analysis.cost.occupancy_steps import OccupancySteps, scalar_limit, vector_limit, waves_for_lds, waves_for_scalars
+from asmevo.ir.analysis.cost.pressure import waves_for_vector_total
+from asmevo.ir.analysis.dataflow.dead_code import DeadCode
+from asmevo.ir.analysis.dataflow.liveness import Liveness
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.occupancy_steps import OccupancySteps, scalar_limit, vector_limit, waves_for_lds, waves_for_scalars
-from asmevo.ir.analysis.postdominance import PostDominance
-from asmevo.ir.analysis.pressure import waves_for_vector_total
-from asmevo.ir.analysis.redundancy import Redundancy
+from asmevo.ir.analysis.memory.bank_conflicts import BankConflicts
+from asmevo.ir.analysis.memory.coalescing import Coalescing
+from asmevo.ir.analysis.memory.kernargs import KernargUse
+from asmevo.ir.analysis.waits.redundancy import Redundancy
 from asmevo.ir.instruction import WaitCounts
 from asmevo.ir.registers import AGPR0, EXEC, VGPR0, RegisterFile, units
 from programs import kernel_of

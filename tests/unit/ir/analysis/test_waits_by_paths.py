@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from asmevo.ir.analysis.manager import AnalysisManager
-from asmevo.ir.analysis.waits import WaitNeeds, WaitState
+from asmevo.ir.analysis.waits.needed import WaitNeeds, WaitState
 from asmevo.ir.effects import effects
 from asmevo.ir.instruction import WaitCounts
 from asmevo.ir.isa.model import Counter, IssueClass, Space

@@ -15,7 +15,7 @@ from asmevo.ir.kernel import Kernel
 from asmevo.verify.capture.folder import Capture, Region, read_capture
 from asmevo.verify.capture.pieces import kernarg_pieces, links_inside
 from asmevo.verify.capture.text import import_capture
-from asmevo.verify.launches import load_launches
+from asmevo.verify.launch.dispatches import load_launches
 from captures import write_capture
 from support import EXAMPLES
 from unit.backend.emulator.small_kernels import kernel as small

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import pytest
 
-from asmevo.ir.analysis.loops import Loops
+from asmevo.ir.analysis.control.loops import Loops
 from asmevo.ir.analysis.manager import AnalysisManager
 from asmevo.ir.kernel import Block, Kernel
 from asmevo.verify.equivalence.kernel import prove_kernel

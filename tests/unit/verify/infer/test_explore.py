@@ -8,7 +8,7 @@ from asmevo.verify.infer.probe import MAX_ARENA_BYTES, Geometry, Prober
 from asmevo.verify.infer.proposal import Hints, propose
 from asmevo.verify.infer.slots import SlotKind, find_slots
 from asmevo.verify.infer.text import as_toml
-from asmevo.verify.launches import parse_launches
+from asmevo.verify.launch.dispatches import parse_launches
 from unit.backend.emulator.small_kernels import kernel
 
 STORE = """

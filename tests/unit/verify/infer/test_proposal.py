@@ -11,7 +11,7 @@ from asmevo.frontend.recover import recover
 from asmevo.verify.infer.proposal import Hints, propose
 from asmevo.verify.infer.report import proposal_data
 from asmevo.verify.infer.text import as_toml, quoted
-from asmevo.verify.launches import parse_launches
+from asmevo.verify.launch.dispatches import parse_launches
 from support import EXAMPLES
 
 try:

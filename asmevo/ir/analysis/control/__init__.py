@@ -1,0 +1,1 @@
+"""The block graph: flow, loops, dominance."""

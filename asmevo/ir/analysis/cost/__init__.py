@@ -1,0 +1,1 @@
+"""What instructions cost and resources allow."""

@@ -1,0 +1,1 @@
+"""Which values reach where: liveness, definitions, SSA, dependence, active lanes."""

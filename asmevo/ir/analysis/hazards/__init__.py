@@ -1,0 +1,1 @@
+"""Wait states: pending hazards over all paths."""

@@ -1,0 +1,1 @@
+"""Addresses and what accesses do to memory."""

@@ -1,0 +1,1 @@
+"""What registers hold: abstract values, the interpreter of programs on them, induction."""

@@ -1,0 +1,1 @@
+"""Wait counters: what is outstanding, which waits are needed."""

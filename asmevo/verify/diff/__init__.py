@@ -1,0 +1,1 @@
+"""What differs between two kernels or objects, and what is the same."""

@@ -1,0 +1,1 @@
+"""Launch files: their form, their data, and the dispatches that they make for a kernel."""

@@ -1,0 +1,1 @@
+"""Whether a path through a kernel can be taken."""
