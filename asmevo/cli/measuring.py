@@ -55,18 +55,18 @@ def measured_bench(
 
 
 def _row(reply: Reply, number: int, dispatch: Dispatch) -> dict[str, Any]:
-    import statistics
+    from asmevo.search.acceptance import Samples
 
     row: dict[str, Any] = {"launch": dispatch.name, "objects": []}
     for timed in (t for t in reply.times if t.dispatch == number):
         values = timed.microseconds
-        spread = statistics.stdev(values) / statistics.fmean(values) if len(values) > 1 else 0.0
+        samples = Samples(values)
         row["objects"].append(
             {
-                "median_us": statistics.median(values),
+                "median_us": samples.median,
                 "min_us": min(values),
                 "max_us": max(values),
-                "variation_percent": 100 * spread,
+                "variation_percent": 100 * samples.variation if len(values) > 1 else 0.0,
                 "samples_us": list(values),
             }
         )

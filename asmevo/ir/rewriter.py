@@ -72,6 +72,12 @@ class Rewriter:
         block = self._editable(label)
         self._commit([(block, self._numbered(instructions))])
 
+    def take_blocks(self, version: Kernel) -> None:
+        """Gives each block that differs the contents that it has in `version`, a kernel with the same blocks."""
+        for before, after in zip(self.kernel.blocks, version.blocks, strict=True):
+            if before.instructions != after.instructions:
+                self.replace_block_instructions(after.label, after.instructions)
+
     def insert(self, label: str, index: int, instructions: Sequence[Instruction]) -> None:
         """Puts instructions before the one at `index`; an index of the block's length appends."""
         block = self._editable(label)

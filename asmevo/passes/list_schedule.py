@@ -76,9 +76,7 @@ class ListSchedule:
                     current, best = candidate, cycles
                 else:
                     ctx.remark(f"{region}: the scheduled order is not faster by the model", missed=True)
-        for before, after in zip(kernel.blocks, current.blocks, strict=True):
-            if before.instructions != after.instructions:
-                ctx.rewriter.replace_block_instructions(after.label, after.instructions)
+        ctx.rewriter.take_blocks(current)
         return ctx.finish()
 
     def _best_orders(self, costs: RegionCost) -> list[list[int]]:

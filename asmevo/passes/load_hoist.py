@@ -86,10 +86,7 @@ class LoadHoist:
                 ctx.remark(f"{', '.join(waiting)}: loads moved up, {least - better.total_cycles:,.0f} modelled cycles less")
                 best, least = candidate, better.total_cycles
                 waiting = []
-        current = best
-        for before, after in zip(kernel.blocks, current.blocks, strict=True):
-            if before.instructions != after.instructions:
-                ctx.rewriter.replace_block_instructions(after.label, after.instructions)
+        ctx.rewriter.take_blocks(best)
         declare_named(ctx)
         return ctx.finish()
 

@@ -89,9 +89,7 @@ class UnrollPrefetch:
                 best = found
             else:
                 ctx.remark(f"{block.label}: more rounds at once are not faster by the model", missed=True)
-        for before, after in zip(kernel.blocks, best.kernel.blocks, strict=True):
-            if before.instructions != after.instructions:
-                ctx.rewriter.replace_block_instructions(after.label, after.instructions)
+        ctx.rewriter.take_blocks(best.kernel)
         declare_named(ctx)
         result = ctx.finish()
         if result.changed:

@@ -66,9 +66,7 @@ class WaitcntHoist:
                 current, found = candidate, better
             else:
                 ctx.remark(f"{label}: a wait further up is not faster by the model", missed=True)
-        for before, after in zip(kernel.blocks, current.blocks, strict=True):
-            if before.instructions != after.instructions:
-                ctx.rewriter.replace_block_instructions(after.label, after.instructions)
+        ctx.rewriter.take_blocks(current)
         return ctx.finish()
 
     def _modelled(self, kernel: Kernel, ctx: PassContext) -> Estimate:

@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from asmevo.backend.launch import Dispatch
 from asmevo.backend.writer import rebuild
 from asmevo.frontend.codeobject import CodeObject, load
 from asmevo.frontend.recover import recover
@@ -39,18 +40,13 @@ def replayed(lineage: Lineage, node: Node, launch: Path | None, *, timeout_s: fl
     Raises E0802 for an artifact that is gone or changed, E0803 for an edit that does not fit.
     """
     run = lineage.run(node.run)
-    original, first = _original(lineage, run)
+    original, first = original_of(lineage, run)
     line = lineage.line(node)
     kernel = first
     for step in line:
         kernel = edits.applied(kernel, step.edit)
     artifact = sha256(rebuild(original, kernel)).hexdigest()
-    with tempfile.TemporaryDirectory(prefix="asmevo-") as folder:
-        path = launch
-        if path is None:
-            path = Path(folder) / "launch.toml"
-            path.write_bytes(lineage.artifacts.get(run.launch))
-        dispatches = load_launches(path, first)
+    dispatches = launches_of(lineage, run, first, launch)
     verdict = Judge(Level.EMULATE, dispatches, timeout_s, tuple(range(seeds)))(first, kernel)
     return Replayed(artifact, artifact == node.artifact, len(line), verdict)
 
@@ -58,7 +54,7 @@ def replayed(lineage: Lineage, node: Node, launch: Path | None, *, timeout_s: fl
 def verified_pairs(lineage: Lineage) -> Iterator[dict[str, Any]]:
     """Each accepted candidate beside its parent, as text with provenance: a data set for others to learn from."""
     for run in lineage.runs():
-        _, first = _original(lineage, run)
+        _, first = original_of(lineage, run)
         made: dict[int | None, Kernel] = {None: first}
         cycles: dict[int | None, float] = {None: run.cycles}
         for node in lineage.nodes(run.id):
@@ -84,6 +80,17 @@ def verified_pairs(lineage: Lineage) -> Iterator[dict[str, Any]]:
             }
 
 
-def _original(lineage: Lineage, run: Run) -> tuple[CodeObject, Kernel]:
+def launches_of(lineage: Lineage, run: Run, kernel: Kernel, launch: Path | None) -> list[Dispatch]:
+    """Return the dispatches of a run by the launch file that it kept, or by `launch` in its place."""
+    if launch is not None:
+        return load_launches(launch, kernel)
+    with tempfile.TemporaryDirectory(prefix="asmevo-") as folder:
+        path = Path(folder) / "launch.toml"
+        path.write_bytes(lineage.artifacts.get(run.launch))
+        return load_launches(path, kernel)
+
+
+def original_of(lineage: Lineage, run: Run) -> tuple[CodeObject, Kernel]:
+    """Return the object that a run started from, and the kernel in it. Raises E0802 when it is gone or changed."""
     code_object = load(lineage.artifacts.get(run.k0), "K0")
     return code_object, recover(code_object, run.kernel)

@@ -6,10 +6,7 @@ data that the script never takes for markup, and the page's policy lets no other
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterable, Sequence
-from importlib import resources
 
 from asmevo import __version__
 from asmevo.diagnostics import printable
@@ -20,6 +17,7 @@ from asmevo.ir.printer import print_instruction
 from asmevo.report.explanations import hint
 from asmevo.report.findings import Group, counts, grouped
 from asmevo.report.html.data import MOST_FINDINGS, first_rows, page_data, script_json
+from asmevo.report.html.document import Assets, section
 from asmevo.report.html.figures import flow_picture, pressure_curve, text
 from asmevo.report.subject import Subject, place_of
 from asmevo.report.views.cfg import cfg
@@ -41,16 +39,12 @@ def page(subject: Subject) -> str:
     view = listing(subject)
     rows = first_rows(view)
     order = subject.analyses.get(Flow).order
-    style, script = _asset("page.css"), _asset("page.js")
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{_digest(script)}'"
+    assets = Assets.of("asmevo.report.html")
     picture = flow_picture(cfg(subject), rows, order) or _TOO_MANY
     curve = pressure_curve(_counts(view), _stretches(subject, view))
     kernel, file = text(subject.kernel.name), text(subject.file)
     parts = [
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{kernel}: asmevo analyze</title>',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">',
-        f"<style>{style}</style></head><body>",
+        assets.head(f"{kernel}: asmevo analyze"),
         f"<header><h1>{kernel}</h1><p>{file} &middot; asmevo {text(__version__)}</p>",
         '<nav><input id="search" type="search" placeholder="search ( / )" aria-label="Search the listing">'
         '<output id="hits"></output><button id="fold" type="button">fold loops (f)</button>'
@@ -59,18 +53,17 @@ def page(subject: Subject) -> str:
         '<main><section id="code" aria-label="Listing"><div id="head"></div>'
         '<div id="list" tabindex="0" role="listbox" aria-label="Instructions"><div id="space"></div></div>'
         '<div id="detail" role="status"></div></section><aside>',
-        _section("Summary", _summary(summary(subject)), "summary"),
-        _section("Measured", _measured(profile(subject), subject), "measured") if subject.measured is not None else "",
-        _section("Findings", _findings(subject), "findings"),
-        _section("Loops", _loops(loops(subject).loops, rows), "loops"),
-        _section("Live registers", f'{curve}<p class="key"><i class="vgpr"></i>VGPR <i class="agpr"></i>AGPR '
+        section("Summary", _summary(summary(subject)), "summary"),
+        section("Measured", _measured(profile(subject), subject), "measured") if subject.measured is not None else "",
+        section("Findings", _findings(subject), "findings"),
+        section("Loops", _loops(loops(subject).loops, rows), "loops"),
+        section("Live registers", f'{curve}<p class="key"><i class="vgpr"></i>VGPR <i class="agpr"></i>AGPR '
                  '<i class="sgpr"></i>SGPR; loops shaded; a click goes there</p>', "pressure"),
-        _section("Control flow", f'<div class="scroll">{picture}</div>', "flow"),
+        section("Control flow", f'<div class="scroll">{picture}</div>', "flow"),
         "</aside></main>",
         _KEYS,
         "<noscript><p>The listing needs JavaScript; <code>--view listing</code> prints it as text.</p></noscript>",
-        f'<script type="application/json" id="data">{script_json(page_data(subject, view, subject.findings))}</script>',
-        f"<script>{script}</script></body></html>\n",
+        assets.end(script_json(page_data(subject, view, subject.findings))),
     ]  # fmt: skip
     return "".join(parts)
 
@@ -83,18 +76,6 @@ _KEYS = (
     "<dt>/</dt><dd>search; enter and shift+enter go on and back</dd><dt>t</dt><dd>light or dark</dd>"
     '<dt>escape</dt><dd>forget the register; close this</dd></dl><form method="dialog"><button>close</button></form></dialog>'
 )
-
-
-def _asset(name: str) -> str:
-    return (resources.files("asmevo.report.html") / name).read_text(encoding="utf-8")
-
-
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def _section(title: str, body: str, name: str) -> str:
-    return f'<details open id="{name}"><summary><h2>{title}</h2></summary>{body}</details>'
 
 
 def _counts(view: Listing) -> list[tuple[int, int, int]]:

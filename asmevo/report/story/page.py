@@ -6,10 +6,7 @@ the page's policy lets no other script run and nothing be fetched.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
-from importlib import resources
 from typing import Any
 
 from asmevo import __version__
@@ -18,6 +15,7 @@ from asmevo.diagnostics import printable
 from asmevo.ir.analysis.control.flow import Flow
 from asmevo.ir.kernel import Kernel
 from asmevo.report.html.data import script_json
+from asmevo.report.html.document import Assets, section
 from asmevo.report.html.figures import pressure_curve, text
 from asmevo.report.story import pictures
 from asmevo.report.story.changes import BlockChange, Kind
@@ -35,16 +33,12 @@ _KINDS = list(Kind)
 
 def page(told: Story) -> str:
     """Return the page of a run."""
-    style, script = _asset("page.css"), _asset("page.js")
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{_digest(script)}'"
+    assets = Assets.of("asmevo.report.story")
     name = text(told.run.kernel)
     after = told.best_node.cycles if told.best_node else told.run.cycles
     gain = 100 * (told.speedup - 1)
     parts = [
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{name}: asmevo report</title>',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">',
-        f"<style>{style}</style></head><body>",
+        assets.head(f"{name}: asmevo report"),
         f"<header><h1>{name}</h1><p>{text(told.run.target)}, run {told.run.id} of {text(told.run.started)}, seed"
         f" {told.run.seed}, asmevo {text(told.run.version)}; page by {text(__version__)}</p>",
         '<nav><button id="theme" type="button">light/dark (t)</button><button id="help" type="button">keys (?)</button></nav>',
@@ -52,20 +46,19 @@ def page(told: Story) -> str:
         f'<p class="headline"><b>{gain:+.2f} %</b> {told.run.cycles:,.0f} &rarr; {after:,.0f} <em>modelled</em> cycles;'
         f" {len(told.attempts):,} attempts, {len(told.chapters):,} accepted. Nothing was measured.</p>",
         "<main><section>",
-        _section("Gain over the attempts", pictures.curve(told), "gain"),
-        _section("Accepted candidates", pictures.tree(told), "candidates"),
-        _section("What was tried", _tried(told), "tried"),
+        section("Gain over the attempts", pictures.curve(told), "gain"),
+        section("Accepted candidates", pictures.tree(told), "candidates"),
+        section("What was tried", _tried(told), "tried"),
         '</section><section id="detail" aria-live="polite"><p class="dim">Choose a candidate.</p></section></main>',
         '<div class="wide">',
-        _section("Against the chip's peaks", pictures.peaks(told) or "<p>No launch was modelled.</p>", "peaks"),
-        _section("Hot loop, before and after", _timelines(told), "timeline"),
-        _section("Live registers, before and after", _pressures(told), "pressure"),
+        section("Against the chip's peaks", pictures.peaks(told) or "<p>No launch was modelled.</p>", "peaks"),
+        section("Hot loop, before and after", _timelines(told), "timeline"),
+        section("Live registers, before and after", _pressures(told), "pressure"),
         *(f'<p class="note">{text(note)}</p>' for note in told.notes),
         "</div>",
         _KEYS,
         "<noscript><p>Details need JavaScript; <code>asmevo report --text --edits</code> prints them.</p></noscript>",
-        f'<script type="application/json" id="data">{script_json(_data(told))}</script>',
-        f"<script>{script}</script></body></html>\n",
+        assets.end(script_json(_data(told))),
     ]
     return "".join(parts)
 
@@ -75,18 +68,6 @@ _KEYS = (
     "<dt>b</dt><dd>the best</dd><dt>p</dt><dd>the parent</dd><dt>t</dt><dd>light or dark</dd>"
     '<dt>escape</dt><dd>close this</dd></dl><form method="dialog"><button>close</button></form></dialog>'
 )
-
-
-def _asset(name: str) -> str:
-    return resources.files("asmevo.report.story").joinpath(name).read_text(encoding="utf-8")
-
-
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def _section(title: str, body: str, name: str) -> str:
-    return f'<details open id="{name}"><summary><h2>{title}</h2></summary>{body}</details>'
 
 
 def _tried(told: Story) -> str:

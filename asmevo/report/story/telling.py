@@ -6,7 +6,6 @@ the stored launch counts. What cannot be had (a launch that needs files that are
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,14 +16,12 @@ from asmevo.backend.launch import Dispatch
 from asmevo.backend.timing import Estimate, estimate
 from asmevo.backend.timing.whole import DispatchTiming, dispatch_timing
 from asmevo.diagnostics import DiagnosticError
-from asmevo.frontend.codeobject import load
-from asmevo.frontend.recover import recover
 from asmevo.ir.kernel import Kernel
 from asmevo.report.story.changes import BlockChange, changes
 from asmevo.search.lineage import Lineage, Node, Run, edits
 from asmevo.search.lineage.records import Tried
 from asmevo.search.profile import Profile, profile_kernel
-from asmevo.verify.launch.dispatches import load_launches
+from asmevo.search.replay import launches_of, original_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +80,7 @@ def story(lineage: Lineage, run: Run, launch: Path | None = None) -> Story:
 
     Raises E0802 and E0803 for a lineage that does not fit together.
     """
-    original = recover(load(lineage.artifacts.get(run.k0), "K0"), run.kernel)
+    _, original = original_of(lineage, run)
     attempts, nodes = lineage.attempts(run.id), lineage.nodes(run.id)
     notes: list[str] = []
     dispatches = _dispatches(lineage, run, original, launch, notes)
@@ -120,18 +117,13 @@ def story(lineage: Lineage, run: Run, launch: Path | None = None) -> Story:
 
 
 def _dispatches(lineage: Lineage, run: Run, kernel: Kernel, launch: Path | None, notes: list[str]) -> Sequence[Dispatch]:
-    with tempfile.TemporaryDirectory(prefix="asmevo-") as folder:
-        path = launch
-        if path is None:
-            path = Path(folder) / "launch.toml"
-            path.write_bytes(lineage.artifacts.get(run.launch))
-        try:
-            return load_launches(path, kernel)
-        except DiagnosticError as error:
-            if launch is not None:
-                raise
-            notes.append(f"the stored launch cannot be used ({error.diagnostics[0].message}): give --launch FILE")
-            return ()
+    try:
+        return launches_of(lineage, run, kernel, launch)
+    except DiagnosticError as error:
+        if launch is not None:
+            raise
+        notes.append(f"the stored launch cannot be used ({error.diagnostics[0].message}): give --launch FILE")
+        return ()
 
 
 def _profile(kernel: Kernel, dispatches: Sequence[Dispatch], notes: list[str]) -> Profile | None:

@@ -130,3 +130,15 @@ def test_nothing_stands_behind_a_branch_and_no_branch_is_added(kernel: Kernel) -
     assert refusal(kernel, "insert", "k", 6, [parse_line("s_nop 0")]) == "E0313"
     assert refusal(kernel, "insert", "k", 0, [parse_line("s_branch k")]) == "E0313"
     assert refusal(kernel, "insert", "k", 0, [parse_line(".long 3")]) == "E0313"
+
+
+def test_a_version_of_the_kernel_is_taken_block_by_block(kernel: Kernel) -> None:
+    other = Rewriter(kernel)
+    block = next(b for b in kernel.blocks if not b.frozen and len(b.instructions) > 1)
+    other.insert(block.label, 0, [parse_line("s_nop 0")])
+    taken = Rewriter(kernel)
+    taken.take_blocks(other.kernel)
+    assert taken.kernel == other.kernel
+    unchanged = Rewriter(kernel)
+    unchanged.take_blocks(kernel)
+    assert unchanged.kernel is kernel
